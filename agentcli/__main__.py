@@ -1,0 +1,8 @@
+"""`python -m agentcli`."""
+
+import sys
+
+from agentcli.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,257 @@
+"""Run the calls of an answer, in their order; those that only look may run beside each other."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agentcli.agent import gate
+from agentcli.agent.gate import Asked, Verdict, judge, preview_of
+from agentcli.agent.pump import Ended
+from agentcli.agent.work import Work
+from agentcli.errors import ToolError
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import DataBlock, TextBlock, ToolCallBlock, ToolCallState, ToolResultState, URLSource
+from agentcli.ledger.rule import PermissionBehavior
+from agentcli.tool.base import ToolChunk
+
+log = logging.getLogger(__name__)
+
+LONGEST_RESULT = 100_000
+"""Characters of a result that are stored and given to the model, whatever the tool says."""
+STOPPED = "interrupted by the user before its end; what it had done stays done."
+NOT_STARTED = "never started: interrupted by the user."
+
+
+async def act(work: Work) -> AsyncIterator[ev.AgentEvent]:
+    """Bring the open calls of the reply as far as they can come: to results, or to open questions."""
+    async for event in run(work, [call for call in work.msg.open_calls() if call.state == ToolCallState.ALLOWED], answered=True):
+        yield event
+    while not work.stopped:
+        ready, asks, refused = _sort(work)
+        for call, state, text in refused:
+            for event in work.result_events(call, state, text):
+                yield event
+        if ready:
+            async for event in run(work, ready):
+                yield event
+            continue
+        asked: list[Asked] = []
+        async for event in _previewed(work, asks, asked):
+            yield event
+        if asked:
+            yield await gate.ask(work, asked)
+        if len(asked) == len(asks):
+            break
+
+
+def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[ToolCallBlock, ToolResultState, str]]]:
+    """What may run now, what must be asked now, and what is refused."""
+    ready: list[ToolCallBlock] = []
+    asks: list[Verdict] = []
+    refused: list[tuple[ToolCallBlock, ToolResultState, str]] = []
+    standing: list[Verdict] = []  # asked ones, and those that will be, in order
+    blocked = False
+    for call in work.msg.open_calls():
+        verdict = judge(work, call)
+        if call.state == ToolCallState.SUBMITTED:
+            blocked = True
+        elif isinstance(verdict, str):
+            refused.append((call, ToolResultState.ERROR, verdict))
+        elif verdict.behavior == PermissionBehavior.DENY:
+            refused.append((call, ToolResultState.DENIED, f"Denied: {verdict.decision.reason}"))
+        elif verdict.behavior == PermissionBehavior.ALLOW and (call.state == ToolCallState.ASKING or not blocked):
+            # One that was asked and is allowed now was settled by the rule given with a sibling's answer.
+            ready.append(call)
+        elif verdict.behavior == PermissionBehavior.ALLOW:
+            standing.append(verdict)
+        else:
+            blocked = True
+            if call.state != ToolCallState.ASKING and not any(verdict.collides(other) for other in standing):
+                asks.append(verdict)
+            standing.append(verdict)
+    return ready, asks, refused
+
+
+async def _previewed(work: Work, asks: list[Verdict], asked: list[Asked]) -> AsyncIterator[ev.AgentEvent]:
+    """Collect the questions; what could not work anyway is answered instead of asked."""
+    for verdict in asks:
+        preview = await preview_of(work, verdict)
+        if isinstance(preview, str):
+            for event in work.result_events(verdict.call, ToolResultState.ERROR, preview):
+                yield event
+        else:
+            asked.append(Asked(verdict.call, preview, list(verdict.decision.suggested_rules)))
+
+
+# -- running -----------------------------------------------------------------------------------
+
+
+async def run(work: Work, calls: list[ToolCallBlock], *, answered: bool = False) -> AsyncIterator[ev.AgentEvent]:
+    """Run calls in order; neighbours that are safe beside each other run together."""
+    rest = list(calls)
+    while rest and not work.stopped:
+        batch = [rest.pop(0)]
+        while rest and _beside(work, batch[0]) and _beside(work, rest[0]):
+            batch.append(rest.pop(0))
+        async for event in _run_together(work, batch, answered):
+            yield event
+
+
+def _beside(work: Work, call: ToolCallBlock) -> bool:
+    tool = work.toolkit.get(call.name)
+    return tool is not None and tool.concurrency_safe and not tool.external
+
+
+async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) -> AsyncIterator[ev.AgentEvent]:
+    results: dict[str, Result] = {}
+    pump = work.pump()
+    try:
+        for call in calls:
+            verdict = judge(work, call)  # the decision is taken at the moment of execution (law 6)
+            refusal = _refusal(verdict, answered)
+            if refusal is not None:
+                if refusal[0] is not None:
+                    for event in work.result_events(call, refusal[0], refusal[1]):
+                        yield event
+                continue
+            assert not isinstance(verdict, str)
+            if verdict.tool.external:
+                async for event in _hand_out(work, call):
+                    yield event
+                continue
+            problem = await _start(work, verdict)
+            if problem is not None:
+                for event in work.result_events(call, ToolResultState.ERROR, problem):
+                    yield event
+                continue
+            results[call.id] = Result(work, verdict)
+            if work.msg.result(call.id) is None:
+                start = ev.ToolResultStartEvent(reply_id=work.state.reply_id, tool_call_id=call.id, tool_call_name=call.name)
+                yield work.fold(start)
+            pump.start(call.id, verdict.tool.run(verdict.arguments, work.tool_context(call)))
+            if work.stopped:
+                pump.stop()
+        running = set(results)
+        while running:
+            key, item = await work.next(pump)
+            if not isinstance(item, Ended):
+                for event in results[key].take(item):
+                    yield event
+                continue
+            running.discard(key)
+            for event in results[key].end(item):
+                yield event
+            await work.journal.kept(work.msg, durable=not results[key].verdict.harmless)
+    finally:
+        await work.done(pump)
+
+
+def _refusal(verdict: Verdict | str, answered: bool) -> tuple[ToolResultState | None, str] | None:
+    """Why a call does not run now; a state of None: not yet, it has to be asked."""
+    if isinstance(verdict, str):
+        return ToolResultState.ERROR, verdict
+    match verdict.behavior:
+        case PermissionBehavior.DENY:
+            return ToolResultState.DENIED, f"Denied: {verdict.decision.reason}"
+        case PermissionBehavior.ALLOW:
+            return None
+        case _:
+            return None if answered else (None, "")
+
+
+async def _start(work: Work, verdict: Verdict) -> str | None:
+    """Write ahead what is about to begin (law 5); the text of a refusal where it cannot work."""
+    context = work.tool_context(verdict.call)
+
+    def look() -> Any:
+        verdict.tool.check(verdict.arguments, context)
+        return verdict.tool.start_record(verdict.arguments, context)
+
+    try:
+        started = await asyncio.to_thread(look)
+    except ToolError as error:
+        return str(error)
+    except Exception as error:  # the edge of a tool
+        log.exception("tool %s could not start", verdict.call.name)
+        return f"The tool failed before it started: {type(error).__name__}: {error}"
+    if verdict.harmless:
+        return None
+    work.state.started[verdict.call.id] = started
+    body = {"reply_id": work.state.reply_id, **started.model_dump(mode="json")}
+    await work.journal.record("started", {**body, "tool": verdict.call.name, "input": verdict.call.input}, durable=True)
+    return None
+
+
+async def _hand_out(work: Work, call: ToolCallBlock) -> AsyncIterator[ev.AgentEvent]:
+    start = ev.ToolResultStartEvent(reply_id=work.state.reply_id, tool_call_id=call.id, tool_call_name=call.name)
+    work.fold(start)
+    block = call.model_copy(update={"state": ToolCallState.SUBMITTED}, deep=True)
+    event = work.fold(ev.RequireExternalExecutionEvent(reply_id=work.state.reply_id, tool_calls=[block]))
+    await work.journal.kept(work.msg)
+    yield start
+    yield event
+
+
+class Result:
+    """The result of one running call: chunks become events, within the bound."""
+
+    def __init__(self, work: Work, verdict: Verdict) -> None:
+        self.work, self.verdict, self.call = work, verdict, verdict.call
+        self.metadata: dict[str, Any] = {}
+        self.state = ToolResultState.RUNNING
+        self.room = LONGEST_RESULT
+        self.left_out = 0
+        self.ends_line = True
+
+    def take(self, chunk: ToolChunk) -> list[ev.AgentEvent]:
+        """The folded events of a chunk."""
+        if chunk.state != ToolResultState.RUNNING:
+            self.state = chunk.state
+        self.metadata.update(chunk.metadata)
+        events: list[ev.AgentEvent] = []
+        if chunk.progress:
+            events.append(ev.ToolProgressEvent(**self._ids(), delta=chunk.progress))
+        for block in chunk.content:
+            events += self._text(block.text) if isinstance(block, TextBlock) else [self._data(block)]
+        return [self.work.fold(event) for event in events]
+
+    def end(self, ended: Ended) -> list[ev.AgentEvent]:
+        """The folded events of the end, whatever it was."""
+        state, text = self._final(ended)
+        if self.left_out:
+            text = f"[{self.left_out} more characters were left out]" + ("\n" + text if text else "")
+        if text and not self.ends_line:
+            text = "\n" + text
+        seen = self.metadata.get("seen")
+        if isinstance(seen, dict):
+            self.work.state.tool_context.read_files.update(seen)  # pyright: ignore[reportUnknownArgumentType]
+        return self.work.result_events(self.call, state, text, self.metadata)
+
+    def _final(self, ended: Ended) -> tuple[ToolResultState, str]:
+        if ended.stopped:
+            return ToolResultState.INTERRUPTED, STOPPED
+        if isinstance(ended.error, ToolError):
+            return ToolResultState.ERROR, str(ended.error)
+        if ended.error is not None:
+            log.error("tool %s failed", self.call.name, exc_info=ended.error)
+            return ToolResultState.ERROR, f"The tool failed: {type(ended.error).__name__}: {ended.error}"
+        return (ToolResultState.SUCCESS if self.state == ToolResultState.RUNNING else self.state), ""
+
+    def _ids(self) -> dict[str, Any]:
+        return {"reply_id": self.work.state.reply_id, "tool_call_id": self.call.id}
+
+    def _text(self, text: str) -> list[ev.AgentEvent]:
+        kept, self.room = text[: self.room], max(0, self.room - len(text))
+        self.left_out += len(text) - len(kept)
+        if not kept:
+            return []
+        self.ends_line = kept.endswith("\n")
+        return [ev.ToolResultTextDeltaEvent(**self._ids(), delta=kept)]
+
+    def _data(self, block: DataBlock) -> ev.AgentEvent:
+        source = block.source
+        where: dict[str, Any] = {"url": str(source.url)} if isinstance(source, URLSource) else {"data": source.data}
+        return ev.ToolResultDataDeltaEvent(**self._ids(), block_id=block.id, media_type=source.media_type, **where)

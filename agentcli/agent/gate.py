@@ -1,0 +1,130 @@
+"""May these calls run: validate, judge, preview, and put the question on disk before it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agentcli.agent.work import Work
+from agentcli.errors import ToolError
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import ToolCallBlock, ToolCallState
+from agentcli.ledger.preview import Preview
+from agentcli.ledger.rule import PermissionBehavior, PermissionRule
+from agentcli.ledger.state import Question
+from agentcli.permission.decision import PermissionDecision
+from agentcli.permission.subject import Kind, Subject, Way
+from agentcli.tool.base import ToolBase
+from agentcli.tool.schema import parse_arguments, validate
+
+log = logging.getLogger(__name__)
+
+
+CHANGED = "The file has changed since the first question."
+ALLOWED_BEFORE = "Allowed before the restart, not started."
+
+
+@dataclass(slots=True, frozen=True)
+class Verdict:
+    """What may be done with one call now."""
+
+    call: ToolCallBlock
+    tool: ToolBase
+    arguments: Mapping[str, Any]
+    subject: Subject
+    decision: PermissionDecision
+
+    @property
+    def behavior(self) -> PermissionBehavior:
+        return self.decision.behavior
+
+    @property
+    def harmless(self) -> bool:
+        """Changes nothing: it needs no record before it starts and may be asked for again."""
+        # An empty list of commands or targets proves nothing.
+        subject, line = self.subject, self.subject.line
+        looks = all(target.way == Way.LOOK for target in subject.targets)
+        match subject.kind:
+            case Kind.SHELL:
+                return line is not None and line.proven and looks
+            case Kind.FILE:
+                return looks and bool(subject.targets)
+            case Kind.FUNCTION:
+                return subject.read_only
+            case Kind.FREE:
+                return True
+
+    def collides(self, other: Verdict) -> bool:
+        """Whether one of the two changes what the other one touches."""
+        mine = {target.path: target.way for target in self.subject.targets}
+        both = [(mine[target.path], target.way) for target in other.subject.targets if target.path in mine]
+        return any(way != Way.LOOK for pair in both for way in pair)
+
+
+def judge(work: Work, call: ToolCallBlock) -> Verdict | str:
+    """The verdict on a call as it stands, or why it can never run."""
+    tool = work.toolkit.get(call.name)
+    if tool is None:
+        near = work.toolkit.near(call.name)
+        return f"There is no tool {call.name!r}." + (f" Did you mean {' or '.join(near)}?" if near else "")
+    try:
+        arguments = parse_arguments(call.input)
+        validate(arguments, tool.parameters)
+        subject = tool.subject(arguments, work.place)
+    except ToolError as error:
+        return str(error)
+    except Exception as error:  # the edge of a tool
+        log.exception("tool %s could not tell its targets", call.name)
+        return f"The tool failed before it started: {type(error).__name__}: {error}"
+    decision = work.engine.decide(subject, work.state.permission_context.mode)
+    return Verdict(call, tool, arguments, subject, decision)
+
+
+async def preview_of(work: Work, verdict: Verdict) -> Preview | str:
+    """What would happen now, or why it cannot work."""
+    context = work.tool_context(verdict.call)
+
+    def look() -> Preview:
+        verdict.tool.check(verdict.arguments, context)
+        return verdict.tool.preview(verdict.arguments, context)
+
+    try:
+        return await asyncio.to_thread(look)
+    except ToolError as error:
+        return str(error)
+    except Exception as error:  # the edge of a tool
+        log.exception("tool %s could not make its preview", verdict.call.name)
+        return f"The tool failed before it started: {type(error).__name__}: {error}"
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """A call with the preview and the rules that its question shows."""
+
+    call: ToolCallBlock
+    preview: Preview
+    rules: list[PermissionRule]
+
+
+async def ask(work: Work, asked: list[Asked]) -> ev.RequireUserConfirmEvent:
+    """Put questions into state and log; only then may the event be yielded (law 4)."""
+    blocks = [_asking(one) for one in asked]
+    previews = {one.call.id: one.preview for one in asked}
+    event = ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=blocks, previews=previews)
+    work.fold(event)
+    for one in asked:
+        call, before = one.call, work.state.questions.get(one.call.id)
+        asked_at = {"asked_at": before.asked_at} if before else {}
+        question = Question(digest=one.preview.digest, notes=one.preview.notes, **asked_at)
+        work.state.questions[call.id] = question
+        body = {"reply_id": work.state.reply_id, "call_id": call.id, "tool": call.name, "target": one.preview.target}
+        await work.journal.record("asked", {**body, **question.model_dump(mode="json")})
+    await work.journal.kept(work.msg)
+    return event
+
+
+def _asking(asked: Asked) -> ToolCallBlock:
+    return asked.call.model_copy(update={"state": ToolCallState.ASKING, "suggested_rules": asked.rules}, deep=True)

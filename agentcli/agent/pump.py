@@ -1,0 +1,64 @@
+"""Producers in tasks of their own: a model's stream, or tools that run beside each other.
+
+The reader of a network never waits for whoever looks at the events, and an interrupt stops
+the producers, not the generator that hands their items on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+Item = TypeVar("Item")
+
+
+@dataclass(slots=True, frozen=True)
+class Ended:
+    """A producer is over: by itself, by an error, or because it was stopped."""
+
+    error: Exception | None = None
+    stopped: bool = False
+
+
+class Pump(Generic[Item]):
+    """Items of one or several producers, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[tuple[str, Item | Ended]] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, key: str, source: AsyncIterator[Item]) -> None:
+        """Run a producer; its items and its `Ended` come out under its key."""
+        task = asyncio.create_task(self._run(key, source))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def next(self) -> tuple[str, Item | Ended]:
+        """The next item of any producer."""
+        return await self._queue.get()
+
+    def stop(self) -> None:
+        """Stop all producers; each still ends with its `Ended`."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Stop all producers and wait until they are gone."""
+        self.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _run(self, key: str, source: Any) -> None:
+        try:
+            async with aclosing(source) as items:
+                async for item in items:
+                    self._queue.put_nowait((key, item))
+        except asyncio.CancelledError:
+            self._queue.put_nowait((key, Ended(stopped=True)))
+        except Exception as error:  # the edge of a model call or a tool run: whoever reads decides what it means
+            self._queue.put_nowait((key, Ended(error=error)))
+        else:
+            self._queue.put_nowait((key, Ended()))

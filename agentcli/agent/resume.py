@@ -1,0 +1,224 @@
+"""Answers: are they for what waits now, and what do they change. Also what a crash or a closed generator left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from agentcli.agent import gate
+from agentcli.agent.acting import NOT_STARTED, STOPPED
+from agentcli.agent.context import closing
+from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, Asked, judge, preview_of
+from agentcli.agent.work import Work
+from agentcli.errors import NothingWaiting, StaleAnswer
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultBlock, ToolResultState, new_id
+from agentcli.ledger.preview import Preview
+from agentcli.ledger.state import Question
+from agentcli.permission.engine import covers
+from agentcli.tool.preview import plain_preview
+
+# -- what a crash left -------------------------------------------------------------------------
+
+
+async def recover(work: Work, *, from_log: bool = False) -> None:
+    """Bring the current reply into a state that can go on; folded and saved, part of no stream.
+
+    Args:
+        from_log: the ledger was read from disk, where an answer stands only if it ended.
+    """
+    reply = work.state.reply
+    if reply is None:
+        return
+    changed = False
+    for call in reply.open_calls():
+        if call.state != ToolCallState.ALLOWED and call.id not in work.state.started:
+            continue
+        changed = True
+        if call.id in work.state.started or reply.result(call.id) is not None:
+            for event in closing(work, reply, call):
+                work.fold(event)
+            work.settle(call.id)
+        else:
+            _unanswered(work, call)
+    if from_log and work.state.unfinished and not reply.open_calls() and reply.content[-1].type == "text":
+        # The last answer is whole and has no calls: only the note of its end is missing (crash matrix, 23).
+        work.fold(ev.ReplyEndEvent(reply_id=reply.id, session_id=work.state.session_id))
+        work.state.unfinished, changed = False, True
+    if changed:
+        await work.journal.kept(reply)
+
+
+def _unanswered(work: Work, call: ToolCallBlock) -> None:
+    """An answer that was given and not acted on is asked for again, and says so."""
+    question = work.state.questions.get(call.id) or Question(digest="")
+    notes = [*(note for note in question.notes if note != ALLOWED_BEFORE), ALLOWED_BEFORE]
+    work.state.questions[call.id] = question.model_copy(update={"notes": notes})
+    block = call.model_copy(update={"state": ToolCallState.ASKING}, deep=True)
+    work.fold(ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=[block]))
+
+
+async def announce(work: Work) -> AsyncIterator[ev.AgentEvent]:
+    """What waits, once more, with previews of now."""
+    waiting = work.waiting()
+    asking = [call for call in waiting if call.state == ToolCallState.ASKING]
+    handed_out = [call for call in waiting if call.state == ToolCallState.SUBMITTED]
+    if asking:
+        yield await gate.ask(work, [await asked_again(work, call) for call in asking])
+    if handed_out:
+        blocks = [call.model_copy(deep=True) for call in handed_out]
+        yield ev.RequireExternalExecutionEvent(reply_id=work.state.reply_id, tool_calls=blocks)
+
+
+async def asked_again(work: Work, call: ToolCallBlock) -> Asked:
+    """The question of now for a call that was asked before, with notes on what is new."""
+    question = work.state.questions.get(call.id)
+    notes = list(question.notes) if question else []
+    preview, rules = await _present(work, call)
+    if question and question.digest and question.digest != preview.digest and CHANGED not in notes:
+        notes.append(CHANGED)
+    notes += [note for note in preview.notes if note not in notes]
+    return Asked(call, preview.model_copy(update={"notes": notes}), rules)
+
+
+async def _present(work: Work, call: ToolCallBlock) -> tuple[Preview, list[ev.PermissionRule]]:
+    """What the call would do now; a call that can no longer work still shows all of itself."""
+    verdict = judge(work, call)
+    if isinstance(verdict, str):
+        return _broken(call, verdict), []
+    preview = await preview_of(work, verdict)
+    if isinstance(preview, str):
+        return _broken(call, preview), []
+    return preview, list(verdict.decision.suggested_rules)
+
+
+def _broken(call: ToolCallBlock, why: str) -> Preview:
+    return plain_preview(call.name, {"input": call.input}).model_copy(update={"notes": [f"It can no longer work: {why}"]})
+
+
+# -- answers -----------------------------------------------------------------------------------
+
+
+def check_confirmation(work: Work, event: ev.UserConfirmResultEvent) -> None:
+    """Refuse an answer that is not for what waits now; nothing has changed then."""
+    asking = {call.id: call for call in work.waiting() if call.state == ToolCallState.ASKING}
+    ids = [answer.tool_call.id for answer in event.confirm_results]
+    _check(work, event.reply_id, ids, set(asking), "confirmation")
+    for answer in event.confirm_results:
+        offered = asking[answer.tool_call.id].suggested_rules
+        for rule in answer.rules or []:
+            if not covers(offered, rule):
+                raise StaleAnswer(f"The rule {rule.text} ({rule.behavior}) was not offered with call {answer.tool_call.id}.")
+
+
+def check_results(work: Work, event: ev.ExternalExecutionResultEvent) -> None:
+    """The same for results from outside."""
+    submitted = {call.id for call in work.waiting() if call.state == ToolCallState.SUBMITTED}
+    _check(work, event.reply_id, [result.id for result in event.execution_results], submitted, "external execution")
+    running = [result.id for result in event.execution_results if result.state == ToolResultState.RUNNING]
+    if running:
+        raise StaleAnswer(f"The result of call {running[0]} is still running; send it when it is final.")
+
+
+def check_interrupt(work: Work, event: ev.UserInterruptEvent) -> None:
+    """An interrupt names the reply that waits, or none."""
+    if event.reply_id and event.reply_id != work.state.reply_id:
+        raise StaleAnswer(f"Reply {event.reply_id} is not the one that waits.")
+
+
+def _check(work: Work, reply_id: str, ids: Sequence[str], waiting: set[str], what: str) -> None:
+    if not waiting:
+        raise NothingWaiting(f"Nothing waits for a {what}.")
+    if reply_id != work.state.reply_id:
+        raise StaleAnswer(f"Reply {reply_id} is not the one that waits; {work.state.reply_id} is.")
+    if not ids or len(set(ids)) != len(ids):
+        raise StaleAnswer("An answer names each of its calls once.")
+    foreign = [call_id for call_id in ids if call_id not in waiting]
+    if foreign:
+        raise StaleAnswer(f"Call {foreign[0]} does not wait for a {what}.")
+
+
+async def confirm(work: Work, event: ev.UserConfirmResultEvent) -> AsyncIterator[ev.AgentEvent]:
+    """Apply a checked confirmation: rules, decisions and denials are on disk before the first event."""
+    taken: list[ev.ConfirmResult] = []
+    again: list[Asked] = []
+    for answer in event.confirm_results:
+        asked = await _changed(work, answer) if answer.confirmed else None
+        if asked is not None:
+            again.append(asked)
+        else:
+            taken.append(answer)
+    if taken:
+        for given in await _decide(work, event.model_copy(update={"confirm_results": taken})):
+            yield given
+    if again:
+        yield await gate.ask(work, again)
+
+
+async def _changed(work: Work, answer: ev.ConfirmResult) -> Asked | None:
+    """The new question, where the answer was given to something that is not so any more."""
+    call = work.msg.call(answer.tool_call.id)
+    assert call is not None, "the answer was checked"
+    question = work.state.questions.get(call.id)
+    asked = await asked_again(work, call)
+    present, known = asked.preview.digest, question.digest if question else ""
+    stale = (known and known != present) or (answer.digest is not None and answer.digest != present)
+    return asked if stale else None
+
+
+async def _decide(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.AgentEvent]:
+    rules = [rule for answer in event.confirm_results if answer.confirmed for rule in answer.rules or []]
+    if rules:
+        await work.journal.granted(rules)
+        for rule in rules:
+            work.engine.add_rule(rule)
+    await work.journal.record("decided", event.model_dump(mode="json", exclude={"type", "id"}))
+    events: list[ev.AgentEvent] = [work.fold(event)]
+    for answer in event.confirm_results:
+        call = work.msg.call(answer.tool_call.id)
+        if call is not None and not answer.confirmed:
+            words = "Denied by the user." + (f" Reason: {answer.reason}" if answer.reason else "")
+            events += work.result_events(call, ToolResultState.DENIED, words)
+        elif call is not None:
+            work.state.questions.pop(call.id, None)
+    await work.journal.kept(work.msg)
+    return events
+
+
+async def accept_results(work: Work, event: ev.ExternalExecutionResultEvent) -> AsyncIterator[ev.AgentEvent]:
+    """Take in checked results; all of them are on disk before the first event."""
+    events: list[ev.AgentEvent] = [work.fold(event)]
+    for result in event.execution_results:
+        events += _external(work, result)
+    await work.journal.kept(work.msg)
+    for one in events:
+        yield one
+
+
+def _external(work: Work, result: ToolResultBlock) -> list[ev.AgentEvent]:
+    ids: dict[str, Any] = {"reply_id": work.state.reply_id, "tool_call_id": result.id}
+    events: list[ev.AgentEvent] = []
+    for block in [result.output] if isinstance(result.output, str) else result.output:
+        if isinstance(block, str):
+            events.append(ev.ToolResultTextDeltaEvent(**ids, delta=block))
+        elif block.type == "text":
+            events.append(ev.ToolResultTextDeltaEvent(**ids, delta=block.text))
+        elif block.source.type == "base64":
+            source = block.source
+            data = ev.ToolResultDataDeltaEvent(**ids, block_id=new_id(), media_type=source.media_type, data=source.data)
+            events.append(data)
+        else:
+            source = block.source
+            url = ev.ToolResultDataDeltaEvent(**ids, block_id=new_id(), media_type=source.media_type, url=str(source.url))
+            events.append(url)
+    events.append(ev.ToolResultEndEvent(**ids, state=result.state, metadata=result.metadata))
+    return [work.fold(event) for event in events]
+
+
+def interrupt_open(work: Work) -> list[ev.AgentEvent]:
+    """Give every open call of the reply exactly one interrupted result."""
+    events: list[ev.AgentEvent] = []
+    for call in work.msg.open_calls():
+        words = STOPPED if work.msg.result(call.id) is not None else NOT_STARTED
+        events += work.result_events(call, ToolResultState.INTERRUPTED, words)
+    return events

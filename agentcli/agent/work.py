@@ -1,0 +1,144 @@
+"""What the steps of one reply share: the parts of the agent, the ledger's message, and the wish to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from agentcli.agent.journal import Journal
+from agentcli.agent.pump import Ended, Pump
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultState
+from agentcli.ledger.message import Msg
+from agentcli.ledger.rule import PermissionBehavior, PermissionMode
+from agentcli.ledger.state import AgentState
+from agentcli.model.base import ChatModel
+from agentcli.permission.engine import PermissionEngine
+from agentcli.permission.subject import Kind, Subject, Target, Way
+from agentcli.tool.base import ToolContext
+from agentcli.tool.toolkit import Toolkit
+from agentcli.workspace.root import Place
+
+Item = TypeVar("Item")
+EventT = TypeVar("EventT", bound=ev.EventBase)
+WAITING = (ToolCallState.ASKING, ToolCallState.SUBMITTED)
+
+
+class Work:
+    """The parts of one agent, and what its current reply knows."""
+
+    def __init__(
+        self,
+        name: str,
+        system: Callable[[], str],
+        model: ChatModel,
+        toolkit: Toolkit,
+        state: AgentState,
+        journal: Journal,
+        place: Place,
+        max_iters: int,
+    ) -> None:
+        self.name, self.system, self.model, self.toolkit = name, system, model, toolkit
+        self.state, self.journal, self.place, self.max_iters = state, journal, place, max_iters
+        self.engine = PermissionEngine(state.permission_context)
+        self.call_ids = {call.id for msg in state.context for call in msg.calls}
+        self.stop_wanted = asyncio.Event()
+        self.cancelled = False
+        self._pumps: set[Pump[Any]] = set()
+
+    @property
+    def msg(self) -> Msg:
+        """The message of the current reply."""
+        reply = self.state.reply
+        assert reply is not None, "a reply has a message from its start on"
+        return reply
+
+    @property
+    def stopped(self) -> bool:
+        """An interrupt was asked for, or the consumer's task was cancelled."""
+        return self.stop_wanted.is_set()
+
+    def waiting(self) -> list[ToolCallBlock]:
+        """The calls of the current reply that somebody outside has to answer."""
+        reply = self.state.reply
+        return [call for call in reply.calls if call.state in WAITING] if reply else []
+
+    def fold(self, event: EventT) -> EventT:
+        """Fold an event into the ledger; whoever calls this yields it afterwards."""
+        self.msg.append_event(event)  # pyright: ignore[reportArgumentType]  # every EventT is a member of the union
+        return event
+
+    def tool_context(self, call: ToolCallBlock) -> ToolContext:
+        """What a tool is given for this call."""
+
+        async def note(kind: str, body: dict[str, Any]) -> None:
+            await self.journal.record(kind, {"call_id": call.id, **body})
+
+        return ToolContext(
+            place=self.place,
+            memory=self.state.tool_context,
+            call_id=call.id,
+            mode=self.state.permission_context.mode,
+            note=note,
+            look=self.may_look_at,
+        )
+
+    def may_look_at(self, path: str) -> bool:
+        """Whether a walk may show a path: it is not protected, and no deny rule covers it."""
+        located = self.place.locate(path)
+        target = Target(located.path, Way.LOOK, inside=located.inside, protected=located.protected, fault=located.fault)
+        if target.protected or target.fault:
+            return False
+        # In bypass only a deny rule denies a look.
+        decision = self.engine.decide(Subject("Read", Kind.FILE, (target,)), PermissionMode.BYPASS)
+        return decision.behavior != PermissionBehavior.DENY
+
+    def result_events(
+        self, call: ToolCallBlock, state: ToolResultState, text: str, metadata: dict[str, Any] | None = None
+    ) -> list[ev.AgentEvent]:
+        """A whole result at once, folded; the start is left out where the result had one."""
+        key, reply = call.id, self.state.reply_id
+        events: list[ev.AgentEvent] = []
+        if self.msg.result(key) is None:
+            events.append(ev.ToolResultStartEvent(reply_id=reply, tool_call_id=key, tool_call_name=call.name))
+        if text:
+            events.append(ev.ToolResultTextDeltaEvent(reply_id=reply, tool_call_id=key, delta=text))
+        events.append(ev.ToolResultEndEvent(reply_id=reply, tool_call_id=key, state=state, metadata=metadata or {}))
+        self.settle(key)
+        return [self.fold(event) for event in events]
+
+    def settle(self, call_id: str) -> None:
+        """Forget what was only kept while the call was open."""
+        self.state.questions.pop(call_id, None)
+        self.state.started.pop(call_id, None)
+
+    # -- stopping ------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Ask the running reply to end as interrupted."""
+        self.stop_wanted.set()
+        for pump in self._pumps:
+            pump.stop()
+
+    def pump(self, sources: Iterable[tuple[str, Any]] = ()) -> Pump[Any]:
+        """A pump that an interrupt reaches; closed with `done`."""
+        pump: Pump[Any] = Pump()
+        self._pumps.add(pump)
+        for key, source in sources:
+            pump.start(key, source)
+        return pump
+
+    async def done(self, pump: Pump[Any]) -> None:
+        """Stop what still runs in a pump and forget it."""
+        self._pumps.discard(pump)
+        await pump.close()
+
+    async def next(self, pump: Pump[Item]) -> tuple[str, Item | Ended]:
+        """The next item. A cancelled consumer is an interrupt: the reply ends properly, then the cancellation goes on."""
+        while True:
+            try:
+                return await pump.next()
+            except asyncio.CancelledError:
+                self.cancelled = True
+                self.stop()

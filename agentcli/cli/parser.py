@@ -1,0 +1,203 @@
+"""The flags of every command, and nothing that has to be loaded for them but argparse."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from agentcli.cli.say import say
+
+MODES = ("default", "accept_edits", "explore", "bypass", "dont_ask")
+APIS = ("chat", "responses")
+
+COMMANDS = {
+    "chat": "the screen, in the current folder (this is also what `agentcli` alone does)",
+    "run": "one reply without a screen",
+    "sessions": "saved sessions: list, show",
+    "rules": "permission rules: list, test, rm",
+    "models": "the models that are configured, and which one is used now",
+    "themes": "the themes found",
+    "doctor": "what works on this machine",
+}
+HELP = "\n".join(
+    [
+        "usage: agentcli [COMMAND] [FLAGS]",
+        "",
+        "A terminal coding agent whose approvals outlive the process.",
+        "",
+        "commands:",
+        *(f"  {name:<10}{words}" for name, words in COMMANDS.items()),
+        "",
+        "flags:",
+        "  -h, --help    this text; after a command, the text of that command",
+        "  --version     the version",
+    ]
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose every complaint is one line and exit code 2."""
+
+    def error(self, message: str) -> NoReturn:
+        say(f"{message} (see {self.prog} --help)")
+        sys.exit(2)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The command line as data; `command` names the command. Ends the process for help and for what is wrong."""
+    words = list(argv)
+    if words and words[0] in ("-h", "--help"):
+        print(HELP)
+        sys.exit(0)
+    command, rest = ("chat", words) if not words or words[0].startswith("-") else (words[0], words[1:])
+    if command not in PARSERS:
+        Parser(prog="agentcli").error(f"unknown command {command!r}")
+    parser = Parser(prog=f"agentcli {command}", description=COMMANDS[command], allow_abbrev=False)
+    parser.set_defaults(command=command)
+    return PARSERS[command](parser, rest)
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+_count.__name__ = "number from 1"  # argparse shows this name where the value is wrong
+
+
+def _chat(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    parser.add_argument("prompt", nargs="*", metavar="PROMPT", help="sent at once")
+    _add_conversation(parser)
+    chosen = _mixed(parser, words)
+    chosen.prompt = _only(parser, chosen.prompt)
+    return chosen
+
+
+def _run(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    parser.add_argument(
+        "prompt", nargs="*", metavar="PROMPT", help="the message; `-`, or none at all, reads stdin (PROMPT - joins both)"
+    )
+    _add_conversation(parser)
+    parser.add_argument("--output", choices=("text", "json", "events"), default="text", help="the form of stdout (text)")
+    parser.add_argument("--input", choices=("events",), help="stdin is JSON lines: messages, answers, interrupts")
+    parser.add_argument(
+        "--on-ask", choices=("stop", "deny", "allow"), default="stop", help="at a question: leave it waiting (stop), or answer it"
+    )
+    parser.add_argument("--answer", choices=("allow", "deny"), help="answer everything that waits in the resumed session")
+    chosen = _mixed(parser, words)
+    if chosen.answer and not _resumes(chosen):
+        parser.error("--answer needs --resume ID or --continue")
+    prompts = [word for word in chosen.prompt if word != "-"]
+    if len(chosen.prompt) - len(prompts) > 1:
+        parser.error("- stands more than once")
+    if "-" in chosen.prompt and chosen.input:
+        parser.error("- and --input events both read stdin")
+    asked_for = chosen.prompt or _resumes(chosen) or chosen.input
+    chosen.read_stdin = "-" in chosen.prompt or not asked_for
+    chosen.prompt = _only(parser, prompts)
+    return chosen
+
+
+def _sessions(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    actions = _actions(parser)
+    listed = actions.add_parser("list", help="all sessions, the last one first", allow_abbrev=False)
+    shown = actions.add_parser("show", help="the messages of a session", allow_abbrev=False)
+    shown.add_argument("id", metavar="ID", help="the id, or a beginning of it that no other has")
+    for action in (listed, shown):
+        _add_json(action)
+    return parser.parse_args(words)
+
+
+def _rules(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    actions = _actions(parser)
+    listed = actions.add_parser("list", help="the rules that hold here, and where each comes from", allow_abbrev=False)
+    _add_json(listed)
+    tested = actions.add_parser(
+        "test", help="decide without running: a JSON line {tool, input, mode?} in, a decision out", allow_abbrev=False
+    )
+    removed = actions.add_parser("rm", help="take away a rule that was given by a keypress", allow_abbrev=False)
+    removed.add_argument("rule", metavar="RULE", help="its text, as `rules list` shows it")
+    removed.add_argument("--everywhere", action="store_true", help="the rule of everywhere, not of this project")
+    for action in (listed, tested, removed):
+        _add_places(action)
+    return parser.parse_args(words)
+
+
+def _plain(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    _add_json(parser)
+    return parser.parse_args(words)
+
+
+PARSERS: dict[str, Callable[[Parser, Sequence[str]], argparse.Namespace]] = {
+    "chat": _chat,
+    "run": _run,
+    "sessions": _sessions,
+    "rules": _rules,
+    "models": _plain,
+    "themes": _plain,
+    "doctor": _plain,
+}
+
+
+def _actions(parser: Parser) -> argparse._SubParsersAction[Parser]:  # pyright: ignore[reportPrivateUsage]
+    return parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=Parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cwd", metavar="DIR", help="the working folder (the current one)")
+    parser.add_argument(
+        "--add-dir", metavar="DIR", action="append", default=[], help="a further folder to work in; may be repeated"
+    )
+
+
+def _add_conversation(parser: argparse.ArgumentParser) -> None:
+    """The flags that `chat` and `run` share."""
+    parser.add_argument("--resume", metavar="ID", help="go on with a session, by its id or a beginning of it")
+    parser.add_argument("--continue", dest="continue_", action="store_true", help="go on with the last session of this folder")
+    parser.add_argument("--fork", action="store_true", help="with either: go on in a new session")
+    parser.add_argument("--explore", action="store_true", help="look only, change nothing: --mode explore")
+    parser.add_argument("--mode", choices=MODES, help="what is asked for, allowed, denied")
+    parser.add_argument("--model", metavar="NAME", help="a model, provider/model, demo, or script:FILE")
+    parser.add_argument("--api", choices=APIS, help="how the endpoint is spoken to")
+    _add_places(parser)
+    parser.add_argument("--max-iters", metavar="N", type=_count, help="model calls in one reply (200)")
+    parser.add_argument("--external-tools", metavar="FILE", help="a JSON list of tools that are executed outside")
+    parser.add_argument("--theme", metavar="NAME", help="one of `agentcli themes`")
+
+
+def _mixed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    """Flags and prompts in any order; what stands behind `--` is no flag."""
+    flags = list(words)
+    rest: list[str] = []
+    if "--" in flags:
+        at = flags.index("--")
+        flags, rest = flags[:at], flags[at + 1 :]
+    chosen = parser.parse_intermixed_args(flags)
+    chosen.prompt = [*chosen.prompt, *rest]
+    if chosen.explore and chosen.mode not in (None, "explore"):
+        parser.error(f"--explore and --mode {chosen.mode} contradict each other")
+    if chosen.resume is not None and chosen.continue_:
+        parser.error("--resume and --continue contradict each other")
+    if chosen.fork and not _resumes(chosen):
+        parser.error("--fork needs --resume ID or --continue")
+    if chosen.explore:
+        chosen.mode = "explore"
+    return chosen
+
+
+def _only(parser: Parser, prompts: Sequence[str]) -> str | None:
+    if len(prompts) > 1:
+        parser.error("more than one PROMPT; put it in quotes")
+    return prompts[0] if prompts else None
+
+
+def _resumes(chosen: argparse.Namespace) -> bool:
+    return chosen.resume is not None or chosen.continue_

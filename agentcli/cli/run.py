@@ -1,0 +1,51 @@
+"""`agentcli run`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+
+from agentcli.cli.options import options_of
+from agentcli.errors import UsageError
+from agentcli.frontend.headless.stream import Request, run_headless
+from agentcli.runtime.assemble import open_conversation
+
+
+def run(chosen: Namespace) -> int:
+    """One reply, or one for each line of stdin; the exit code of the last."""
+    request = Request(
+        prompt=_prompt(chosen),
+        output=chosen.output,
+        input_events=chosen.input == "events",
+        on_ask=chosen.on_ask,
+        answer=chosen.answer,
+    )
+    options = options_of(chosen, headless=True)
+
+    async def opened() -> int:
+        conversation = await open_conversation(options)
+        try:
+            return await run_headless(conversation, request)
+        finally:
+            await conversation.close()
+
+    return asyncio.run(opened())
+
+
+def _prompt(chosen: Namespace) -> str | None:
+    parts = [_text(os.fsencode(chosen.prompt))] if chosen.prompt else []
+    if chosen.read_stdin:
+        if sys.stdin.isatty():
+            print("reading the prompt from the terminal; Ctrl+D ends it", file=sys.stderr)
+        parts.append(_text(sys.stdin.buffer.read()).removesuffix("\n"))
+    prompt = "\n\n".join(part for part in parts if part)
+    if not prompt and (chosen.read_stdin or chosen.prompt == ""):
+        raise UsageError("the prompt is empty")
+    return prompt or None
+
+
+def _text(data: bytes) -> str:
+    # Bytes that are no UTF-8 come as lone surrogates in an argument, and no wire carries those.
+    return data.decode("utf-8", "replace")

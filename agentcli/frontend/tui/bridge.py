@@ -1,0 +1,223 @@
+"""Between the conversation and the screen: reads streams, never waits for the drawing of them, sends inputs down."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from agentcli.errors import AgentcliError, RefusedInput, StaleAnswer
+from agentcli.frontend.tui.transcript.feed import Feed
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import TextBlock, ToolCallBlock
+from agentcli.ledger.message import Msg, UserMsg
+from agentcli.ledger.preview import Preview
+from agentcli.ledger.rule import PermissionMode
+from agentcli.runtime.command import SetMode, SetModel
+from agentcli.runtime.conversation import Conversation
+
+BREATH = 0.004
+"""Seconds of reading after which keys and frames have their turn."""
+
+
+@dataclass(slots=True, frozen=True)
+class Question:
+    """A call that waits for an answer, and all that would happen."""
+
+    call: ToolCallBlock
+    preview: Preview | None
+
+
+@dataclass(slots=True, frozen=True)
+class Verdict:
+    """What the user answered to all questions of a pause."""
+
+    results: list[ev.ConfirmResult]
+    accept_edits: bool = False
+
+
+class Face(Protocol):
+    """What the bridge needs of the screen."""
+
+    def state_changed(self) -> None:
+        """Figures, mode or what is queued changed."""
+        ...
+
+    async def ask(self, questions: list[Question]) -> Verdict:
+        """Open the confirmation; the answers to all."""
+        ...
+
+
+@dataclass(slots=True)
+class Pause:
+    """What a stream left open."""
+
+    reply_id: str = ""
+    questions: dict[str, Question] = field(default_factory=dict[str, Question])
+    paused: bool = False
+    elsewhere: list[str] = field(default_factory=list[str])
+
+
+class Bridge:
+    """Runs one reply at a time."""
+
+    def __init__(self, conversation: Conversation, feed: Feed, face: Face) -> None:
+        self.conversation, self.feed, self.face = conversation, feed, face
+        self.running = False
+        self.steered: list[str] = []
+        self.queued: list[str] = []
+        self._elsewhere = ""
+
+    # -- the beginning -------------------------------------------------------------------------
+
+    async def replay(self) -> bool:
+        """Show what was; whether there was anything."""
+        found = False
+        breath = time.monotonic()
+        for item in self.conversation.replay():
+            found = True
+            if isinstance(item, Msg):
+                self.feed.say(item)
+            else:
+                self.feed.take(item)
+            if time.monotonic() - breath > 5 * BREATH:
+                await asyncio.sleep(0)
+                breath = time.monotonic()
+        return found
+
+    # -- inputs --------------------------------------------------------------------------------
+
+    async def say(self, text: str) -> None:
+        """Send a message and see its reply to the end, questions included."""
+        msg = UserMsg(content=[TextBlock(text=text)])
+        self.feed.say(msg)
+        await self._reply(msg)
+
+    async def go_on(self) -> None:
+        """What waits is asked again, or a reply that was cut off goes on."""
+        await self._reply(None)
+
+    def steer(self, text: str) -> None:
+        """Tell it to the running reply."""
+        self.steered.append(text)
+        self.conversation.steer(text)
+        self.face.state_changed()
+
+    def queue(self, text: str) -> None:
+        """Keep it until the reply has ended."""
+        self.queued.append(text)
+        self.face.state_changed()
+
+    def interrupt(self) -> str:
+        """Stop the reply; the texts that were not taken in."""
+        left = [*self.conversation.take_back(), *self.queued]
+        self.steered, self.queued = [], []
+        self.conversation.interrupt()
+        self.face.state_changed()
+        return "\n".join(left)
+
+    async def withdraw(self) -> None:
+        """End a reply that waits for somebody else."""
+        reply_id, self._elsewhere = self._elsewhere, ""
+        await self._reply(ev.UserInterruptEvent(reply_id=reply_id))
+
+    @property
+    def waits_elsewhere(self) -> bool:
+        """Whether a call is executed by somebody else."""
+        return bool(self._elsewhere)
+
+    async def set_mode(self, mode: PermissionMode) -> str:
+        """Another mode; a sentence."""
+        return await self._do(SetMode(mode))
+
+    async def set_model(self, name: str) -> str:
+        """Another model; a sentence."""
+        return await self._do(SetModel(name))
+
+    async def _do(self, command: SetMode | SetModel) -> str:
+        try:
+            said = await self.conversation.do(command)
+        except AgentcliError as exc:
+            said = str(exc)
+        self.face.state_changed()
+        return said
+
+    # -- a reply -------------------------------------------------------------------------------
+
+    async def _reply(self, inputs: Msg | ev.AnswerEvent | None) -> None:
+        """Streams, until the reply has ended and nothing is queued."""
+        self.running = True
+        self.face.state_changed()
+        try:
+            while True:
+                pause = await self._stream(inputs)
+                if pause.questions and pause.paused:
+                    inputs = await self._answer(pause)
+                    continue
+                if pause.elsewhere:
+                    self._elsewhere = pause.reply_id
+                    self.feed.notice(
+                        "Waits for a program outside to execute: " + ", ".join(pause.elsewhere) + ". Esc ends the reply."
+                    )
+                    return
+                text = self._next_text()
+                if not text:
+                    return
+                inputs = UserMsg(content=[TextBlock(text=text)])
+                self.feed.say(inputs)
+        finally:
+            self.running = False
+            self.steered.clear()
+            self.feed.flush()
+            self.face.state_changed()
+
+    def _next_text(self) -> str:
+        """What was said while the reply ran and was not taken in."""
+        texts = [*self.conversation.take_back(), *self.queued]
+        self.steered, self.queued = [], []
+        return "\n\n".join(texts)
+
+    async def _stream(self, inputs: Msg | ev.AnswerEvent | None) -> Pause:
+        pause = Pause()
+        try:
+            stream = cast("AsyncGenerator[ev.AgentEvent]", self.conversation.stream(inputs))
+            async with aclosing(stream) as events:
+                breath = time.monotonic()
+                async for event in events:
+                    self.feed.take(event)
+                    self._note(event, pause)
+                    if time.monotonic() - breath > BREATH:
+                        await asyncio.sleep(0)
+                        breath = time.monotonic()
+        except StaleAnswer as exc:
+            self.feed.notice(f"The answer was not taken: {exc}")
+            return await self._stream(None)
+        except (RefusedInput, AgentcliError) as exc:
+            self.feed.notice(str(exc))
+        return pause
+
+    def _note(self, event: ev.AgentEvent, pause: Pause) -> None:
+        match event:
+            case ev.RequireUserConfirmEvent():
+                pause.reply_id = event.reply_id
+                for call in event.tool_calls:
+                    pause.questions[call.id] = Question(call, event.previews.get(call.id))
+            case ev.ReplyPausedEvent():
+                pause.reply_id, pause.paused = event.reply_id, True
+                pause.elsewhere = [call.name for call in event.waiting if call.id not in pause.questions]
+            case ev.HintBlockEvent() if event.source == "user":
+                self.steered = [text for text in self.steered if text != event.hint]
+                self.face.state_changed()
+            case ev.ModelCallStartEvent() | ev.ModelCallEndEvent() | ev.ReplyStartEvent() | ev.CustomEvent():
+                self.face.state_changed()
+            case _:
+                pass
+
+    async def _answer(self, pause: Pause) -> ev.AnswerEvent:
+        verdict = await self.face.ask(list(pause.questions.values()))
+        if verdict.accept_edits:
+            await self.set_mode(PermissionMode.ACCEPT_EDITS)
+        return ev.UserConfirmResultEvent(reply_id=pause.reply_id, confirm_results=verdict.results)

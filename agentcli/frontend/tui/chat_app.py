@@ -1,0 +1,51 @@
+"""The Textual application: themes, one screen, and an honest end when something of ours breaks."""
+
+from __future__ import annotations
+
+import gc
+import traceback
+from typing import Any, ClassVar
+
+from textual.app import App
+from textual.screen import Screen
+
+from agentcli.frontend.tui.screens.chat import ChatScreen
+from agentcli.frontend.tui.themes import Wardrobe, role_variables
+from agentcli.runtime.conversation import Conversation
+from agentcli.view.theme import PLAIN
+
+
+class ChatApp(App[None], inherit_bindings=False):
+    """`agentcli chat` on Textual."""
+
+    TITLE = "agentcli"
+    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    ENABLE_COMMAND_PALETTE = False
+    PAUSE_GC_ON_SCROLL = True
+
+    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None = None) -> None:
+        super().__init__()
+        self.animation_level = "none"
+        self.conversation, self.wardrobe = conversation, wardrobe
+        self._prompt = prompt
+        self.fault = ""
+        """The traceback of a fault of ours, to be shown when the terminal is itself again."""
+        wardrobe.dress(self)
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The chat."""
+        return ChatScreen(self.conversation, self.wardrobe, self._prompt)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Themes of Textual's own know nothing of our roles."""
+        return role_variables(PLAIN)
+
+    def on_ready(self) -> None:
+        """What lives now lives to the end; the collector need not look at it again."""
+        gc.freeze()
+
+    def _fatal_error(self) -> None:
+        # Textual would draw the fault with the values of all variables, foreign text included.
+        error = self._exception
+        self.fault = "".join(traceback.format_exception(error)) if error is not None else "unknown fault"
+        self._close_messages_no_wait()

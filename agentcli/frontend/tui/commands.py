@@ -1,0 +1,37 @@
+"""The slash commands, in one table."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+COMMANDS = {
+    "help": "keys and commands",
+    "mode": "NAME: default, accept_edits, explore, bypass, dont_ask",
+    "model": "NAME: answer with another model from now on",
+    "theme": "NAME: other colours",
+    "quit": "leave; the session is kept",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Slash:
+    """A command line: its name and what follows."""
+
+    name: str
+    argument: str
+
+
+def slash_of(text: str) -> Slash | None:
+    """The command of a prompt that begins with `/`; None for a message (a path such as `/etc/hosts` is one)."""
+    if not text.startswith("/") or "\n" in text.strip():
+        return None
+    name, _, argument = text[1:].strip().partition(" ")
+    return None if "/" in name else Slash(name, argument.strip())
+
+
+def unknown(slash: Slash) -> str:
+    """What to say of a command that is none."""
+    near = difflib.get_close_matches(slash.name, COMMANDS, 1, 0.5)
+    hint = f" Did you mean /{near[0]}?" if near else " /help lists the commands."
+    return f"There is no command /{slash.name}.{hint}"

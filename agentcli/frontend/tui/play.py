@@ -1,0 +1,75 @@
+"""The conversation and the application that shows it, from opening to closing, signals included."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from agentcli.frontend.tui.chat_app import ChatApp
+from agentcli.frontend.tui.prepaint import Terminal
+from agentcli.frontend.tui.themes import Wardrobe
+from agentcli.runtime import catalogue
+from agentcli.runtime.assemble import open_conversation
+from agentcli.runtime.options import Options
+from agentcli.view.theme import load_themes
+
+GRACE = 3.0
+"""Seconds after a signal before the program ends without asking anybody."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How the screen ended."""
+
+    code: int = 0
+    session_id: str = ""
+    fault: str = ""
+
+
+def play(options: Options | Callable[[], Options], prompt: str | None, terminal: Terminal) -> Ending:
+    """Open the conversation, show it until the user leaves, close it."""
+    return asyncio.run(_play(options() if callable(options) else options, prompt, terminal))
+
+
+async def _play(options: Options, prompt: str | None, terminal: Terminal) -> Ending:
+    conversation = await open_conversation(options)
+    ending = Ending()
+    try:
+        themes = load_themes(reversed(catalogue.paths.themes_dirs()))
+        app = ChatApp(conversation, Wardrobe(themes, options.theme or os.environ.get("AGENTCLI_THEME")), prompt)
+        _listen(app, terminal, ending)
+        terminal.hand_over()
+        await app.run_async()
+        ending.code = ending.code or app.return_code or 0
+        ending.fault = app.fault
+    finally:
+        ending.session_id = conversation.status.session_id
+        with suppress(TimeoutError):
+            await asyncio.wait_for(conversation.close(), GRACE)
+    return ending
+
+
+def _listen(app: ChatApp, terminal: Terminal, ending: Ending) -> None:
+    """SIGTERM and SIGHUP end the application as a key would, and after a grace without it."""
+    loop = asyncio.get_running_loop()
+
+    def end(number: int) -> None:
+        ending.code = 128 + number
+        late = threading.Timer(GRACE, _give_up, (terminal, 128 + number))
+        late.daemon = True
+        late.start()
+        app.exit(return_code=128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, end, number)
+
+
+def _give_up(terminal: Terminal, code: int) -> None:
+    # A terminal that hung up may block whoever writes to it; the log is durable, so nothing is lost.
+    terminal.restore()
+    os._exit(code)

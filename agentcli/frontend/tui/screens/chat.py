@@ -1,0 +1,315 @@
+"""The chat: header, transcript, what is queued, prompt, status line; and what the keys do there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, ClassVar
+
+from rich.segment import Segment
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import TextArea
+
+from agentcli.frontend.tui.bridge import Bridge, Question, Verdict
+from agentcli.frontend.tui.commands import COMMANDS, Slash, slash_of, unknown
+from agentcli.frontend.tui.folder import branch_of, folder_name
+from agentcli.frontend.tui.keys import CHAT_KEYS, HELP
+from agentcli.frontend.tui.screens.confirm import Confirm
+from agentcli.frontend.tui.themes import Wardrobe
+from agentcli.frontend.tui.transcript.blocks import WelcomeBlock
+from agentcli.frontend.tui.transcript.ink import Row, clipped
+from agentcli.frontend.tui.transcript.view import Transcript
+from agentcli.frontend.tui.typed import app_of
+from agentcli.frontend.tui.widgets.prompt import Prompt
+from agentcli.frontend.tui.widgets.rows import Rows
+from agentcli.frontend.tui.widgets.status import MODES, Figures, header_row, status_row
+from agentcli.ledger.rule import PermissionMode
+from agentcli.runtime.conversation import Conversation
+from agentcli.view.clean import clean
+
+CYCLE = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.EXPLORE)
+LEAVE_WITHIN = 2.0
+QUEUE_ROWS = 4
+
+
+class ChatScreen(Screen[None]):
+    """The one screen of the program; it is the face of the bridge."""
+
+    AUTO_FOCUS = "#prompt"
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (16, "-tall")]  # pyright: ignore[reportIncompatibleVariableOverride]
+    BINDINGS: ClassVar[list[BindingType]] = [*CHAT_KEYS]
+
+    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None) -> None:
+        super().__init__()
+        self.conversation, self.wardrobe = conversation, wardrobe
+        self._first = prompt
+        self._branch = ""
+        self._said = ""
+        self._asked_to_leave = 0.0
+
+    def compose(self) -> ComposeResult:
+        """The parts, top to bottom."""
+        status = self.conversation.status
+        yield Rows(id="header")
+        yield Transcript(root=status.root, id="transcript")
+        yield Rows(id="queue")
+        with Horizontal(id="ask"):
+            yield Rows(id="mark")
+            yield Prompt(id="prompt")
+        yield Rows(id="status")
+
+    def on_mount(self) -> None:
+        """Draw at once; history, branch and the model's library come behind the first frame."""
+        self.transcript = self.query_one(Transcript)
+        self.prompt = self.query_one(Prompt)
+        self.bridge = Bridge(self.conversation, self.transcript.feed, self)
+        self.dress()
+        self.call_after_refresh(self._begin)
+
+    def dress(self) -> None:
+        """Draw everything in the colours that are worn."""
+        ink = self.wardrobe.ink
+        self.transcript.wear(ink, self.wardrobe.worn.colors["background"])
+        self.query_one("#mark", Rows).show([[Segment("›", ink.user)]], ink.base)
+        self.state_changed()
+
+    def _begin(self) -> None:
+        self.run_worker(self.conversation.warm(), group="warm", exit_on_error=False)
+        self.run_worker(self._open(), group="reply")
+
+    async def _open(self) -> None:
+        """What was, what is to be said at start, and what waits."""
+        status = self.conversation.status
+        if not await self.bridge.replay():
+            self.transcript.add(WelcomeBlock(self._welcome()))
+        for notice in [*status.notices, *self.wardrobe.themes.warnings]:
+            self.bridge.feed.notice(notice)
+        self._branch = await asyncio.to_thread(branch_of, status.root)
+        self.state_changed()
+        if status.waiting:
+            await self.bridge.go_on()
+        elif status.unfinished:
+            self.bridge.feed.notice("The last reply was cut off. Enter on the empty prompt continues it.")
+        if self._first is not None:
+            await self.bridge.say(self._first)
+
+    def _welcome(self) -> tuple[str, str]:
+        status = self.conversation.status
+        folder = folder_name(status.cwd)
+        if status.demo:
+            return (
+                f"This is the demo model, in {folder}: a scripted guide that uses the real tools.",
+                "Type anything to see how it works.",
+            )
+        return f"Connected to {status.model}, in {folder}.", "Type what is to be done. / lists commands."
+
+    # -- the face of the bridge ----------------------------------------------------------------
+
+    def state_changed(self) -> None:
+        """Draw header, queue and status line anew."""
+        if not self.is_attached:
+            return
+        width, ink, figures = app_of(self).size.width, self.wardrobe.ink, self._figures()
+        self.query_one("#header", Rows).show([header_row(figures, ink, width)], ink.base)
+        self.query_one("#status", Rows).show([status_row(figures, ink, width)], ink.base)
+        queue = self.query_one("#queue", Rows)
+        rows = self._queue_rows(width)
+        queue.show(rows, ink.muted)
+        queue.display = bool(rows)
+
+    def _queue_rows(self, width: int) -> list[Row]:
+        ink = self.wardrobe.ink
+        texts = [("steers", text) for text in self.bridge.steered] + [("queued", text) for text in self.bridge.queued]
+        rows: list[Row] = []
+        for how, text in texts[:QUEUE_ROWS]:
+            line = clipped(clean(text, newlines=False, exact=True), max(4, width - 12))
+            rows.append([Segment(f"  {how}  ", ink.muted), Segment(line, ink.base)])
+        if len(texts) > QUEUE_ROWS:
+            rows.append([Segment(f"  … {len(texts) - QUEUE_ROWS} more", ink.muted)])
+        return rows
+
+    def _figures(self) -> Figures:
+        status = self.conversation.status
+        return Figures(
+            folder=folder_name(status.root),
+            branch=self._branch,
+            session=status.session_id,
+            mode=status.mode,
+            model=status.model,
+            demo=status.demo,
+            input_tokens=status.input_tokens,
+            output_tokens=status.output_tokens,
+            context_tokens=status.context_tokens,
+            context_size=status.context_size,
+            running=self.bridge.running,
+            said=self._said,
+        )
+
+    async def ask(self, questions: list[Question]) -> Verdict:
+        """Open the confirmation; the answers to all."""
+        return await app_of(self).push_screen_wait(Confirm(questions, self.wardrobe.ink, self.conversation.status.root))
+
+    def say(self, sentence: str) -> None:
+        """Show a sentence in the status line until the next key."""
+        self._said = sentence
+        self.state_changed()
+
+    # -- sending -------------------------------------------------------------------------------
+
+    def action_send(self) -> None:
+        """Send; while a reply runs, tell it; on an empty prompt, continue what was cut off."""
+        text = self.prompt.whole.strip("\n")
+        if not text.strip():
+            self._continue()
+            return
+        slash = slash_of(text)
+        if slash is not None:
+            self.prompt.take()
+            self._command(slash)
+        elif self.bridge.running:
+            self.bridge.steer(self.prompt.take().strip("\n"))
+        else:
+            self.prompt.take()
+            self.transcript.to_end()
+            self._run(self.bridge.say(text))
+
+    def action_queue(self) -> None:
+        """Keep the text until the reply has ended."""
+        text = self.prompt.whole.strip("\n")
+        if not self.bridge.running or not text.strip():
+            return
+        self.bridge.queue(self.prompt.take().strip("\n"))
+
+    def _continue(self) -> None:
+        status = self.conversation.status
+        if not self.bridge.running and (status.unfinished or status.waiting):
+            self._run(self.bridge.go_on())
+
+    def _run(self, reply: Any) -> None:
+        self.bridge.running = True  # before the worker starts, so that a second Enter steers
+        self.run_worker(reply, group="reply")
+
+    def _command(self, slash: Slash) -> None:
+        match slash.name:
+            case "quit":
+                self.action_leave()
+            case "help" | "":
+                lines = [*HELP, *(f"/{name}  {words}" for name, words in COMMANDS.items())]
+                self.bridge.feed.notice("\n".join(lines))
+            case "mode":
+                self._mode_command(slash.argument)
+            case "model" if slash.argument:
+                self.run_worker(self._say_later(self.bridge.set_model(slash.argument)))
+            case "model":
+                self.say(f"Model: {self.conversation.status.model}. /model NAME takes another.")
+            case "theme":
+                self._theme_command(slash.argument)
+            case _:
+                self.bridge.feed.notice(unknown(slash))
+
+    def _mode_command(self, name: str) -> None:
+        wanted = name.replace(" ", "_").replace("-", "_").lower()
+        if wanted not in list(PermissionMode):
+            self.say(f"Modes: {', '.join(PermissionMode)}")
+            return
+        self.run_worker(self._say_later(self.bridge.set_mode(PermissionMode(wanted))))
+
+    def _theme_command(self, name: str) -> None:
+        if not self.wardrobe.change(app_of(self), name):
+            self.say(f"Themes: {', '.join(self.wardrobe.names)}")
+            return
+        self.dress()
+
+    async def _say_later(self, sentence: Any) -> None:
+        self.say(await sentence)
+
+    # -- other keys ----------------------------------------------------------------------------
+
+    def action_newline(self) -> None:
+        """Break the line."""
+        self.prompt.newline()
+
+    def action_interrupt(self) -> None:
+        """Stop the reply; what was queued comes back into the prompt."""
+        if self.bridge.waits_elsewhere and not self.bridge.running:
+            self._run(self.bridge.withdraw())
+        elif self.bridge.running:
+            left = self.bridge.interrupt()
+            if left:
+                self.prompt.put("\n".join(filter(None, [left, self.prompt.text])))
+        elif self._said:
+            self.say("")
+
+    def action_cycle_mode(self) -> None:
+        """The next mode."""
+        mode = self.conversation.status.mode
+        after = CYCLE[(CYCLE.index(mode) + 1) % len(CYCLE)] if mode in CYCLE else PermissionMode.DEFAULT
+        self.run_worker(self._change_mode(after))
+
+    async def _change_mode(self, mode: PermissionMode) -> None:
+        said = await self.bridge.set_mode(mode)
+        now = self.conversation.status.mode
+        self.say("" if now is mode else said or f"The mode stays {MODES[now]}.")
+
+    def action_details(self) -> None:
+        """Open or close thinking, calls and results."""
+        self.transcript.toggle_details()
+
+    def action_end(self) -> None:
+        """Back to the end."""
+        self.transcript.to_end()
+
+    def action_ladder(self) -> None:
+        """Copy a selection, else stop the reply, else clear the prompt, else say how to leave; again: leave."""
+        now = time.monotonic()
+        selected = self.get_selected_text() or self.prompt.selected_text
+        if selected:
+            app_of(self).copy_to_clipboard(selected)
+            self.clear_selection()
+            self.say("Copied.")
+        elif now - self._asked_to_leave < LEAVE_WITHIN:
+            self.action_leave()
+        elif self.bridge.running:
+            self._asked_to_leave = now
+            self.action_interrupt()
+            self.say("Stopped. ctrl+c again leaves.")
+        elif self.prompt.text:
+            self._asked_to_leave = now
+            self.prompt.put("")
+            self.say("Cleared. ctrl+c again leaves.")
+        else:
+            self._asked_to_leave = now
+            self.say("ctrl+c again, ctrl+d or /quit leaves.")
+
+    def action_leave_if_empty(self) -> None:
+        """Leave on an empty prompt, else delete to the right."""
+        if self.prompt.text:
+            self.prompt.action_delete_right()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Leave; the session is kept."""
+        app_of(self).exit(return_code=0)
+
+    # -- what happens around -------------------------------------------------------------------
+
+    @on(Prompt.Beyond)
+    def _scroll(self, message: Prompt.Beyond) -> None:
+        if message.pages:
+            self.transcript.page(message.pages)
+        else:
+            self.transcript.to_end()
+
+    @on(TextArea.Changed, "#prompt")
+    def _typed(self) -> None:
+        if self._said:
+            self.say("")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The rows of header and status line depend on the width."""
+        self.state_changed()

@@ -1,0 +1,142 @@
+"""The blocks of a transcript and the rows of those that were looked at: lazily, from the tail. Knows no widget."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+
+from rich.segment import Segment
+from textual.strip import Strip
+
+from agentcli.frontend.tui.transcript.blocks import Block, Gap, Sight
+
+AHEAD = 200
+"""Rows that are made beyond what is seen."""
+KEPT = 6000
+"""Rows above which the oldest are forgotten while the end is followed."""
+
+
+class Pages:
+    """All blocks, of which those from `first` on have rows."""
+
+    def __init__(self, sight: Sight) -> None:
+        self.sight = sight
+        self.blocks: list[Block] = []
+        self.first = 0
+        self.rows: list[Strip] = []
+        self._starts: list[int] = []
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def look(self, height: int, **changes: object) -> None:
+        """Look at it in another way: everything is made anew, the tail first."""
+        self.sight = replace(self.sight, **changes)  # pyright: ignore[reportArgumentType]
+        self.forget(height)
+
+    def forget(self, height: int) -> None:
+        """Keep the rows of the tail only."""
+        self.first = len(self.blocks)
+        self.rows, self._starts = [], []
+        self.earlier(height + AHEAD)
+
+    def add(self, block: Block) -> None:
+        """A block at the end."""
+        self._places[id(block)] = len(self.blocks)
+        self.blocks.append(block)
+        self._starts.append(len(self.rows))
+        self.rows += self._strips(len(self.blocks) - 1)
+
+    def add_unseen(self, blocks: list[Block]) -> None:
+        """Many blocks at the end, without rows for now; `forget` is to follow."""
+        for block in blocks:
+            self._places[id(block)] = len(self.blocks)
+            self.blocks.append(block)
+
+    def change(self, block: Block) -> int:
+        """A block that has other rows now; how many rows it grew by above the end (0 where it has no rows)."""
+        index = self._places.get(id(block))
+        if index is None or index < self.first:
+            return 0
+        at = index - self.first
+        start, end = self._starts[at], self._end(at)
+        strips = self._strips(index)
+        self.rows[start:end] = strips
+        grown = len(strips) - (end - start)
+        if grown:
+            for later in range(at + 1, len(self._starts)):
+                self._starts[later] += grown
+        return grown
+
+    def remove(self, block: Block, height: int) -> None:
+        """Take a block out; rare."""
+        if id(block) in self._places:
+            self.blocks.remove(block)
+            self._places = {id(kept): index for index, kept in enumerate(self.blocks)}
+            self.forget(height)
+
+    def earlier(self, wanted: int) -> int:
+        """Make rows of earlier blocks until so many are added, or none is left; how many were added."""
+        strips: list[list[Strip]] = []
+        count = 0
+        while self.first > 0 and count < wanted:
+            self.first -= 1
+            made = self._strips(self.first)
+            strips.append(made)
+            count += len(made)
+        if not strips:
+            return 0
+        strips.reverse()
+        starts: list[int] = []
+        rows: list[Strip] = []
+        for made in strips:
+            starts.append(len(rows))
+            rows += made
+        self.rows = rows + self.rows
+        self._starts = starts + [start + count for start in self._starts]
+        return count
+
+    def trim(self) -> None:
+        """Forget the rows of the oldest blocks, where there are too many."""
+        excess = len(self.rows) - KEPT
+        if excess <= 0:
+            return
+        gone = max(0, bisect_right(self._starts, excess + KEPT // 2) - 1)
+        cut = self._starts[gone]
+        self.first += gone
+        del self.rows[:cut]
+        self._starts = [start - cut for start in self._starts[gone:]]
+
+    def block_at(self, y: int) -> Block | None:
+        """The block that shows this row."""
+        at = bisect_right(self._starts, y) - 1
+        return self.blocks[self.first + at] if 0 <= at < len(self._starts) and y < len(self.rows) else None
+
+    def span(self, block: Block) -> tuple[int, int]:
+        """The rows of a block, from and to; empty where it has none."""
+        index = self._places.get(id(block), -1)
+        if index < self.first:
+            return 0, 0
+        return self._starts[index - self.first], self._end(index - self.first)
+
+    def _end(self, at: int) -> int:
+        return self._starts[at + 1] if at + 1 < len(self._starts) else len(self.rows)
+
+    def _strips(self, index: int) -> list[Strip]:
+        block = self.blocks[index]
+        base = self.sight.ink.base + self.sight.ink.paper
+        strips = [Strip(Segment.apply_style(row, base)) for row in block.rows(self.sight)]
+        return [Strip([Segment(" ", base)]), *strips] if strips and self._gap(index) else strips
+
+    def _gap(self, index: int) -> bool:
+        if index == 0:
+            return False
+        before, block = self.blocks[index - 1], self.blocks[index]
+        match block.gap_before():
+            case Gap.NEVER:
+                return False
+            case Gap.RUN:
+                return before.gap is not Gap.RUN or before.is_open(self.sight)
+            case Gap.ALWAYS:
+                return True

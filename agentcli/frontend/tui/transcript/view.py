@@ -1,0 +1,276 @@
+"""The transcript: one scroll view on the line API. Finished blocks are frozen rows; only what changes is made anew."""
+
+from __future__ import annotations
+
+import time
+from typing import ClassVar
+
+from rich.style import Style
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.selection import Selection
+from textual.strip import Strip
+from textual.timer import Timer
+
+from agentcli.frontend.tui.transcript.blocks import Block, Sight
+from agentcli.frontend.tui.transcript.feed import Feed
+from agentcli.frontend.tui.transcript.ink import GUTTER, Ink, ink_of
+from agentcli.frontend.tui.transcript.pages import AHEAD, Pages
+from agentcli.view.theme import PLAIN
+
+FRAME = 1 / 20
+BEAT = 1 / 4
+
+
+class Transcript(ScrollView, can_focus=False):
+    """Shows blocks; follows the end unless the user has scrolled up."""
+
+    ALLOW_SELECT = True
+    BINDINGS: ClassVar[list[BindingType]] = []  # the keys are the prompt's
+    DEFAULT_CSS = """
+    Transcript {
+        height: 1fr;
+        background: $background;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
+        padding: 0;
+    }
+    """
+
+    class Moved(Message):
+        """The end came into sight or went out of it."""
+
+    def __init__(self, root: str = "", **more: str) -> None:
+        super().__init__(**more)  # pyright: ignore[reportArgumentType]
+        self.pages = Pages(Sight(ink_of(PLAIN), 80, details=False, root=root))
+        self.feed = Feed(self)
+        self.following = True
+        self._frame: Timer | None = None
+        self._beat: Timer | None = None
+        self._last_frame = 0.0
+        self._ready = False
+        self._changed: dict[int, Block] = {}
+        self._added: list[Block] = []
+        self._lines: dict[int, Strip] = {}
+        self._ground = Style()
+
+    # -- what is shown (the Page of the feed) ----------------------------------------------------
+
+    def add(self, block: Block) -> None:
+        """A block at the end, with the next frame."""
+        self._added.append(block)
+        self.ask_frame()
+
+    def change(self, block: Block) -> None:
+        """A block that looks different now, with the next frame."""
+        self._changed[id(block)] = block
+        self.ask_frame()
+
+    def withdraw(self, block: Block) -> None:
+        """A block that is withdrawn."""
+        self._place_added()
+        self._changed.pop(id(block), None)
+        self.pages.remove(block, self.size.height)
+        self._show()
+
+    def ask_frame(self) -> None:
+        """Draw soon: at once where the last frame is long ago, else with the next one. Never waits."""
+        if self._frame is not None or not self.is_attached:
+            return
+        wait = max(0.001, self._last_frame + FRAME - time.monotonic())
+        self._frame = self.set_timer(wait, self._draw)
+
+    def _draw(self) -> None:
+        self._frame = None
+        self.feed.flush()
+        self._place_added()
+        for block in self._changed.values():
+            self.pages.change(block)
+        self._changed.clear()
+        if self._frame is not None:  # the flush has asked for the frame that this is
+            self._frame.stop()
+            self._frame = None
+        self._show()
+        self._keep_beat()
+        self._last_frame = time.monotonic()
+
+    def _place_added(self) -> None:
+        added, self._added = self._added, []
+        if not self._ready:
+            self.pages.add_unseen(added)
+        elif self.following and len(added) > 2 * AHEAD:
+            self.pages.add_unseen(added)
+            self.pages.forget(self.size.height)
+        else:
+            for block in added:
+                self.pages.add(block)
+
+    def _show(self) -> None:
+        if self.following:
+            self.pages.trim()
+        self._lines.clear()
+        self.virtual_size = Size(self.size.width, len(self.pages))
+        if self.following:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+        self.refresh()
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def wear(self, ink: Ink, ground: str) -> None:
+        """Other colours."""
+        self._ground = Style(bgcolor=ground)
+        self._look(ink=ink)
+
+    @property
+    def details(self) -> bool:
+        """Whether details are open."""
+        return self.pages.sight.details
+
+    def toggle_details(self) -> None:
+        """Open or close thinking, calls and results, all of them."""
+        for block in self.pages.blocks:
+            block.opened = None
+        self._look(details=not self.details)
+
+    def _look(self, **changes: object) -> None:
+        self.feed.flush()
+        self._place_added()
+        self._changed.clear()
+        self.screen.clear_selection() if self.is_attached else None
+        self.pages.look(self.size.height, **changes)
+        if not self.following:
+            self.following = True
+        self._show()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap anew, the tail first."""
+        width = event.size.width
+        if width != self.pages.sight.width or not self._ready:
+            self._ready = True
+            following = self.following
+            above = len(self.pages) - int(self.scroll_y)
+            self.feed.flush()
+            self._place_added()
+            self.pages.look(max(event.size.height, 0 if following else above), width=width)
+        self._show()
+
+    # -- moving --------------------------------------------------------------------------------
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        following = new_value >= self.max_scroll_y - 1
+        if following != self.following:
+            self.following = following
+            self.post_message(self.Moved())
+        if new_value < self.size.height and self.pages.first > 0:
+            self.call_later(self._earlier)
+
+    def _earlier(self) -> None:
+        if self.following or self.scroll_y >= self.size.height:
+            return
+        added = self.pages.earlier(AHEAD)
+        if added:
+            self._lines.clear()
+            self.screen.clear_selection()
+            self.virtual_size = Size(self.size.width, len(self.pages))
+            self.scroll_to(y=self.scroll_y + added, animate=False, force=True)
+            self.refresh()
+
+    def page(self, pages: int) -> None:
+        """Move by pages, up (-1) or down (1)."""
+        self.scroll_to(y=self.scroll_y + pages * max(1, self.size.height - 2), animate=False)
+
+    def to_end(self) -> None:
+        """Back to the end, and follow it."""
+        self.scroll_to(y=self.max_scroll_y, animate=False)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Open or close the block that was clicked, by its row."""
+        if event.button != 1 or self.screen.get_selected_text():
+            return
+        y = int(self.scroll_y) + event.y
+        block = self.pages.block_at(y)
+        if block is None or event.x >= self.pages.sight.text_width + GUTTER or y > self.pages.span(block)[0] + 1:
+            return
+        block.opened = not block.is_open(self.pages.sight)
+        self.pages.change(block)
+        self._show()
+
+    # -- the mark of what runs -------------------------------------------------------------------
+
+    def _keep_beat(self) -> None:
+        runs = bool(self.feed.running())
+        if runs and self._beat is None:
+            self._beat = self.set_interval(BEAT, self._tick)
+        elif not runs and self._beat is not None:
+            self._beat.stop()
+            self._beat = None
+
+    def _tick(self) -> None:
+        sight = self.pages.sight
+        self.pages.sight = Sight(sight.ink, sight.width, sight.details, sight.root, sight.beat + 1, time.monotonic())
+        for block in self.feed.running():
+            start, end = self.pages.span(block)
+            if end <= start or self.pages.change(block) != 0:
+                self._show()
+                continue
+            for y in range(start, self.pages.span(block)[1]):
+                self._lines.pop(y, None)
+            top = int(self.scroll_y)
+            if start < top + self.size.height and end > top:
+                self.refresh_lines(start, end - start)
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the screen."""
+        at = int(self.scroll_y) + y
+        width = self.size.width
+        if at >= len(self.pages.rows):
+            return Strip.blank(width, self._ground)
+        selection = self.text_selection
+        if selection is None and at in self._lines:
+            return self._lines[at]
+        strip = self.pages.rows[at].adjust_cell_length(width, self._ground)
+        if selection is not None:
+            strip = self._selected(strip, at, selection)
+        strip = strip.apply_offsets(0, at)
+        if selection is None:
+            self._lines[at] = strip
+        return strip
+
+    def _selected(self, strip: Strip, y: int, selection: Selection) -> Strip:
+        span = selection.get_span(y)
+        if span is None:
+            return strip
+        start, end = span
+        text = strip.text
+        to_cell = strip.index_to_cell_position
+        first = to_cell(min(start, len(text)))
+        last = strip.cell_length if end == -1 else to_cell(min(end, len(text)))
+        style = self.screen.get_component_rich_style("screen--selection", partial=True)
+        return Strip.join([strip.crop(0, first), strip.crop(first, last).apply_style(style), strip.crop(last)])
+
+    def selection_updated(self, selection: Selection | None) -> None:
+        """Draw the selection."""
+        self._lines.clear()
+        self.refresh()
+
+    def get_selection(self, selection: Selection) -> tuple[str, str] | None:
+        """The selected words, without the gutter."""
+        rows = self.pages.rows
+        first = selection.start.y if selection.start is not None else 0
+        last = selection.end.y if selection.end is not None else len(rows) - 1
+        lines: list[str] = []
+        for y in range(first, min(last, len(rows) - 1) + 1):
+            span = selection.get_span(y)
+            if span is None:
+                continue
+            start, end = max(span[0], GUTTER), None if span[1] == -1 else span[1]
+            lines.append(rows[y].text[start:end].rstrip())
+        return ("\n".join(lines), "\n") if lines else None

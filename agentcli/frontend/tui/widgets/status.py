@@ -1,0 +1,100 @@
+"""The header and the status line: what they say, as rows. EXPLORE tints the whole line and nothing else does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from rich.style import Style
+
+from agentcli.frontend.tui.transcript.ink import Ink, Row, clipped, row_width, spread
+from agentcli.ledger.rule import PermissionMode
+from agentcli.view.clean import clean
+from agentcli.view.summary import spell_tokens
+
+MODES = {
+    PermissionMode.DEFAULT: "default",
+    PermissionMode.ACCEPT_EDITS: "accept edits",
+    PermissionMode.EXPLORE: "EXPLORE: no shell",
+    PermissionMode.BYPASS: "BYPASS",
+    PermissionMode.DONT_ASK: "don't ask",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Figures:
+    """What header and status line show."""
+
+    folder: str
+    branch: str
+    session: str
+    mode: PermissionMode
+    model: str
+    demo: bool
+    input_tokens: int = 0
+    output_tokens: int = 0
+    context_tokens: int = 0
+    context_size: int | None = None
+    running: bool = False
+    said: str = ""
+    """A sentence that takes the place of the hints until the next key."""
+
+
+def header_row(figures: Figures, ink: Ink, width: int) -> Row:
+    """Folder and branch, and the session at the right."""
+    folder = clean(figures.folder, newlines=False, exact=True)
+    left: Row = [Segment(" "), Segment(clipped(folder, max(4, width // 2)), ink.bold)]
+    if figures.branch:
+        branch = clean(figures.branch, newlines=False, exact=True)
+        left.append(Segment("  " + clipped(branch, max(4, width // 3)), ink.muted))
+    right: Row = [Segment(figures.session[:8], ink.muted), Segment(" ")] if figures.session else []
+    return spread(left, right, width)
+
+
+def status_row(figures: Figures, ink: Ink, width: int) -> Row:
+    """Mode, model, tokens; hints, or what was just said, at the right. Figures go first where it is narrow."""
+    mode = MODES[figures.mode]
+    parts: Row = [Segment(f" {mode} ", _mode_style(figures.mode, ink))]
+    model = clean(figures.model, newlines=False, exact=True)
+    parts += [Segment("▏ ", ink.muted), Segment(clipped(model, 28), ink.base), Segment(" ")]
+    hint = _hint(figures, ink)
+    for figure in _tokens(figures):
+        piece = [Segment("▏ ", ink.muted), Segment(figure + " ", ink.muted)]
+        if row_width(parts) + row_width(piece) + row_width(hint) + 2 <= width:
+            parts += piece
+    if figures.said and row_width(parts) + row_width(hint) + 2 > width:
+        parts = parts[:1]
+        hint = [Segment(clipped(figures.said, max(0, width - row_width(parts) - 3)), ink.ask), Segment(" ")]
+    row = spread(parts, hint, width)
+    if figures.mode is PermissionMode.EXPLORE:
+        ground = Style(bgcolor=ink.explore.color, color=ink.paper.bgcolor)
+        row = [*row, Segment(" " * max(0, width - row_width(row)))]
+        return [Segment(segment.text, ground + Style(bold=at == 0)) for at, segment in enumerate(row)]
+    return row
+
+
+def _mode_style(mode: PermissionMode, ink: Ink) -> Style:
+    match mode:
+        case PermissionMode.BYPASS:
+            return ink.deny + Style(bold=True)
+        case PermissionMode.ACCEPT_EDITS | PermissionMode.DONT_ASK:
+            return ink.ask
+        case _:
+            return ink.base
+
+
+def _tokens(figures: Figures) -> list[str]:
+    found: list[str] = []
+    if figures.context_size and figures.context_tokens:
+        share = 100 * figures.context_tokens / figures.context_size
+        found.append(f"{share:.0f} % of {spell_tokens(figures.context_size)}")
+    if figures.input_tokens or figures.output_tokens:
+        found.append(f"{spell_tokens(figures.input_tokens)} in  {spell_tokens(figures.output_tokens)} out")
+    return found
+
+
+def _hint(figures: Figures, ink: Ink) -> Row:
+    if figures.said:
+        return [Segment(clean(figures.said, newlines=False), ink.ask), Segment(" ")]
+    words = "enter steers · tab queues · esc stops" if figures.running else "shift+tab mode · /help"
+    return [Segment(words, ink.muted), Segment(" ")]

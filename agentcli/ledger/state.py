@@ -1,0 +1,81 @@
+"""What an agent remembers between two inputs; all of it survives JSON, a parked call included."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agentcli.ledger.block import now
+from agentcli.ledger.message import Msg
+from agentcli.ledger.rule import PermissionContext
+
+
+class Task(BaseModel):
+    """One line of the task list."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    title: str
+    state: Literal["pending", "in_progress", "done"] = "pending"
+
+
+class ToolMemory(BaseModel):
+    """What tools remember of this session."""
+
+    model_config = ConfigDict(extra="allow")
+
+    read_files: dict[str, str] = Field(default_factory=dict[str, str])
+    """Resolved path -> sha256 in hex of the bytes that were last read or written by a tool."""
+    tasks: list[Task] = Field(default_factory=list[Task])
+
+
+class Question(BaseModel):
+    """An open question about a call."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    digest: str
+    """The digest of the preview that was shown."""
+    asked_at: str = Field(default_factory=now)
+    notes: list[str] = Field(default_factory=list[str])
+
+
+class Started(BaseModel):
+    """A call that was started; written before its effect begins (law 5)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    call_id: str
+    read_only: bool = False
+    """It may be run again after a crash."""
+    files: dict[str, tuple[str | None, str | None]] = Field(default_factory=dict[str, tuple[str | None, str | None]])
+    """Path -> digest before and digest after, for our own edits; None where there is no file."""
+
+
+class AgentState(BaseModel):
+    """Everything of an agent that outlives the process."""
+
+    model_config = ConfigDict(extra="allow")
+
+    session_id: str = ""
+    summary: str | None = None
+    context: list[Msg] = Field(default_factory=list[Msg])
+    reply_id: str = ""
+    cur_iter: int = 0
+    unfinished: bool = False
+    """The current reply has not ended: it runs, waits, or was cut off."""
+    permission_context: PermissionContext = Field(default_factory=PermissionContext)
+    tool_context: ToolMemory = Field(default_factory=ToolMemory)
+    questions: dict[str, Question] = Field(default_factory=dict[str, Question])
+    """Call id -> its open question."""
+    started: dict[str, Started] = Field(default_factory=dict[str, Started])
+    """Call id -> its start, while it has no result."""
+    steering: list[str] = Field(default_factory=list[str])
+    """Texts that came while a reply ran and were not taken in yet."""
+
+    @property
+    def reply(self) -> Msg | None:
+        """The message of the current reply, once it has one."""
+        last = self.context[-1] if self.context else None
+        return last if last is not None and last.role == "assistant" and last.id == self.reply_id else None

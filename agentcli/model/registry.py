@@ -1,0 +1,32 @@
+"""From a spec to a model. The only place that names providers, and it imports one at the first need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from agentcli.errors import UsageError
+from agentcli.model.base import ChatModel
+from agentcli.model.spec import ModelSpec
+
+__all__ = ["ModelSpec", "make_model"]
+
+SCRIPT = "script:"
+PROVIDERS = {"chat": ("agentcli.model.openai_chat.client", "OpenAIChatModel")}
+"""API -> where its model is."""
+
+
+def make_model(spec: ModelSpec) -> ChatModel:
+    """The model of a spec; `UsageError` where there is none."""
+    if spec.name == "demo":
+        return _load("agentcli.model.demo", "DemoModel")()
+    if spec.name.startswith(SCRIPT):
+        return _load("agentcli.model.scripted", "script_model")(spec.model or spec.name.removeprefix(SCRIPT), spec.name)
+    provider = PROVIDERS.get(spec.api)
+    if provider is None:
+        raise UsageError(f"The API {spec.api!r} is not built in yet; use --api {' or '.join(PROVIDERS)} for {spec.name}.")
+    return _load(*provider)(spec)
+
+
+def _load(module: str, name: str) -> Callable[..., ChatModel]:
+    return vars(import_module(module))[name]

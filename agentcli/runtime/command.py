@@ -1,0 +1,26 @@
+"""The typed commands that a frontend sends down; `Conversation.do` carries them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from agentcli.ledger.rule import PermissionMode
+
+
+@dataclass(slots=True, frozen=True)
+class SetMode:
+    """Another permission mode, from the next decision on."""
+
+    mode: PermissionMode
+
+
+@dataclass(slots=True, frozen=True)
+class SetModel:
+    """Another model, from the next model call on."""
+
+    name: str
+    api: str | None = None
+
+
+Command: TypeAlias = SetMode | SetModel

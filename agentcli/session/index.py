@@ -1,0 +1,214 @@
+"""What can be said of all sessions without loading one: a light pass over their lines, no pydantic, no lock."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict
+
+from agentcli.errors import SessionError, UsageError
+from agentcli.session.codec import read_line
+from agentcli.session.lock import holder
+
+ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+PLAIN_MSG = re.compile(
+    rb'\{"seq":\d+,"ts":"([^"\\]*)","type":"msg","msg":\{"id":"([^"\\]*)","name":"[^"\\]*","role":"assistant",'
+)
+"""The head of a line of our own whose message needs no parsing to be counted."""
+TITLE_LENGTH = 60
+NAMES_SHOWN = 5
+
+
+class SessionRow(BaseModel):
+    """A session in a list."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    title: str
+    cwd: str
+    created_at: str
+    updated_at: str
+    messages: int
+    mode: str | None
+    model: str | None
+    waiting: int
+    """Calls that wait for an answer or an external result."""
+    held_by: str | None = None
+    """The process id of the living writer."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row for scripts; `held_by` only where it is held."""
+        return self.model_dump(exclude={"held_by"} if self.held_by is None else None)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the light pass has counted so far."""
+
+    header: dict[str, Any] = field(default_factory=dict[str, Any])
+    latest: dict[str, str] = field(default_factory=dict[str, str])
+    """The last value of `title`, `mode` and `model`."""
+    said: str = ""
+    messages: set[str] = field(default_factory=set[str])
+    calls: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
+    """(Message id, call id) -> it waits."""
+    first_ts: str = ""
+    last_ts: str = ""
+
+
+def logs(folder: Path) -> list[Path]:
+    """The logs of a folder, the last written first; folders, links and other names are none."""
+    found: list[tuple[int, Path]] = []
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []  # nothing was saved yet
+    except OSError as exc:
+        raise SessionError(f"the saved sessions in {folder} cannot be read: {exc.strerror}") from exc
+    for entry in entries:
+        stem, _, suffix = entry.name.partition(".")
+        if suffix != "jsonl" or not ID.fullmatch(stem):
+            continue
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append((status.st_mtime_ns, Path(entry.path)))
+    return [path for _, path in sorted(found, key=lambda item: (-item[0], item[1].name))]
+
+
+def find(folder: Path, prefix: str) -> str:
+    """The one session whose id starts so."""
+    paths = [path for path in logs(folder) if path.stem.startswith(prefix)]
+    names = sorted(path.stem for path in paths)
+    if prefix in names:
+        return prefix
+    if len(names) > 1:
+        names = [path.stem for path in sorted(paths) if first_record(path)] or names
+    if not names:
+        raise UsageError(f"no session starts with {prefix!r}")
+    if len(names) > 1:
+        more = ", ..." if len(names) > NAMES_SHOWN else ""
+        raise UsageError(f"{prefix!r} is not unique: {', '.join(names[:NAMES_SHOWN])}{more}")
+    return names[0]
+
+
+def last_of(folder: Path, cwd: str) -> str | None:
+    """The last used session of a working folder."""
+    for path in logs(folder):
+        first = first_record(path)
+        if first is not None and first.get("type") == "session" and first.get("cwd") == cwd:
+            return path.stem
+    return None
+
+
+def rows(folder: Path) -> list[SessionRow]:
+    """One row a session, the last written first."""
+    return [row for path in logs(folder) if (row := row_of(path)) is not None]
+
+
+def row_of(path: Path) -> SessionRow | None:
+    """The row of a log; None where it has no whole first line."""
+    tally = Tally()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if number > 1 or line.endswith(b"\n"):
+                    _count(tally, line)
+    except OSError:
+        return None
+    if not tally.first_ts:
+        return None
+    header, latest = tally.header, tally.latest
+    return SessionRow(
+        id=path.stem,
+        title=latest.get("title") or one_line(tally.said),
+        cwd=str(header.get("cwd") or ""),
+        created_at=str(header.get("created_at") or tally.first_ts),
+        updated_at=tally.last_ts,
+        messages=len(tally.messages),
+        mode=latest.get("mode"),
+        model=latest.get("model"),
+        waiting=sum(tally.calls.values()),
+        held_by=holder(path),
+    )
+
+
+def first_record(path: Path) -> dict[str, Any] | None:
+    """The first line of a log, if it is whole."""
+    try:
+        with path.open("rb") as file:
+            line = file.readline()
+    except OSError:
+        return None
+    record = read_line(line) if line.endswith(b"\n") else ""
+    return record if isinstance(record, dict) else None
+
+
+def one_line(text: str) -> str:
+    """A text as a title: one line, nothing that cannot be seen, at most 60 characters."""
+    seen = "".join(char if char.isprintable() else " " for char in text[: 50 * TITLE_LENGTH])
+    line = " ".join(seen.split())
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def _count(tally: Tally, line: bytes) -> None:
+    head = PLAIN_MSG.match(line)
+    if head and b'"type":"tool_call"' not in line and b'{"seq":' not in line[1:] and line.endswith(b"}}\n") and line.isascii():
+        tally.messages.add(head[2].decode())
+        _see(tally, head[1].decode())
+        return
+    record = read_line(line)
+    if isinstance(record, dict):
+        _see(tally, str(record.get("ts", "")))
+        _take(tally, record)
+
+
+def _see(tally: Tally, ts: str) -> None:
+    tally.first_ts = tally.first_ts or ts
+    tally.last_ts = ts
+
+
+def _take(tally: Tally, record: dict[str, Any]) -> None:
+    match record["type"]:
+        case "msg":
+            _take_msg(tally, record.get("msg"))
+        case "session" if not tally.header:
+            tally.header = record
+            for key in ("title", "mode", "model"):
+                _latest(tally, key, record.get(key))
+        case "title" | "mode" | "model" as key:
+            _latest(tally, key, record.get(key))
+        case _:
+            return
+
+
+def _latest(tally: Tally, key: str, value: object) -> None:
+    if isinstance(value, str):
+        tally.latest[key] = one_line(value) if key == "title" else value
+
+
+def _take_msg(tally: Tally, msg: object) -> None:
+    if not isinstance(msg, dict):
+        return
+    known = cast("dict[str, Any]", msg)
+    msg_id = str(known.get("id"))
+    tally.messages.add(msg_id)
+    for block in _blocks(known.get("content")):
+        if block.get("type") == "tool_call":
+            tally.calls[msg_id, str(block.get("id"))] = block.get("state") in ("asking", "submitted")
+        elif known.get("role") == "user" and not tally.said and isinstance(block.get("text"), str):
+            tally.said = block["text"]
+
+
+def _blocks(content: object) -> Iterator[dict[str, Any]]:
+    if isinstance(content, list):
+        yield from (block for block in cast("list[Any]", content) if isinstance(block, dict))

@@ -1,0 +1,153 @@
+"""The saved sessions of a data folder: made, opened for writing, read, found.
+
+Opening takes the lock and sets aside a torn end; reading does neither.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from agentcli.errors import SessionError
+from agentcli.ledger.block import now
+from agentcli.ledger.message import Msg
+from agentcli.session import index
+from agentcli.session.blob import Blobs
+from agentcli.session.codec import ENVELOPE, MAY_BE_NULL, line_of, scan
+from agentcli.session.disk import APPEND, NEW, READ, DiskIO, Grower, make_folder, saving
+from agentcli.session.index import SessionRow
+from agentcli.session.loaded import Loaded, load
+from agentcli.session.lock import Hold, holder
+from agentcli.session.log import SessionLog
+from agentcli.session.torn import repair
+
+VERSION = 1
+BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+def new_session_id() -> str:
+    """16 random lower-case base32 characters."""
+    return "".join(secrets.choice(BASE32) for _ in range(16))
+
+
+class SessionStore:
+    """The sessions below one data folder."""
+
+    def __init__(self, data_dir: Path, io: DiskIO | None = None) -> None:
+        self.folder = data_dir / "sessions"
+        self._io = io or DiskIO()
+
+    def create(self, session_id: str, header: Mapping[str, Any]) -> SessionLog:
+        """A new session whose first line, and whose name in the folder, are durable."""
+        path = self._path(session_id)
+        with saving(path), ExitStack() as undo:
+            make_folder(self._io, self.folder)
+            try:
+                fd = self._io.open(path, APPEND | NEW)
+            except FileExistsError as exc:
+                raise SessionError(f"session {session_id} exists already") from exc
+            undo.callback(_drop, self._io, path, fd)
+            hold = Hold(self._io, path, fd)
+            undo.callback(hold.release)
+            file = Grower(self._io, path, fd)
+            file.append(first_line(session_id, header))
+            file.sync(metadata=True)
+            self._io.fsync_folder(self.folder)
+            undo.pop_all()
+        return SessionLog(session_id, file, hold, Blobs(self._io, path), last_seq=1, given={})
+
+    def open(self, session_id: str) -> tuple[SessionLog, Loaded]:
+        """An existing session, for writing; SessionHeld where another process has it."""
+        path = self._path(session_id)
+        fd = self._open(path, APPEND)
+        blobs = Blobs(self._io, path)
+        with saving(path), ExitStack() as undo:
+            undo.callback(self._io.close, fd)
+            hold = Hold(self._io, path, fd)
+            undo.callback(hold.release)
+            file = Grower(self._io, path, fd)
+            found = scan(read_all(fd))
+            loaded = load(session_id, found, blobs.fetch)
+            blobs.sweep()
+            loaded.lost += repair(self._io, path, file, found)
+            undo.pop_all()
+        given = {msg.id: given_in(msg) for msg in loaded.messages}
+        return SessionLog(session_id, file, hold, blobs, last_seq=found.last_seq, given=given), loaded
+
+    def read(self, session_id: str) -> Loaded:
+        """An existing session as it is on disk; nothing is locked, nothing is repaired."""
+        path = self._path(session_id)
+        fd = self._open(path, READ)
+        try:
+            found = scan(read_all(fd))
+        finally:
+            self._io.close(fd)
+        loaded = load(session_id, found, Blobs(self._io, path).fetch)
+        under_way = b"\n" not in found.tail and holder(path) is not None
+        if found.tail and not under_way:
+            loaded.lost.append(f"the end of the session log is lost: its last {len(found.tail)} bytes are no whole record")
+        return loaded
+
+    def find(self, prefix: str) -> str:
+        """The one session whose id starts so; UsageError where there is none, or more."""
+        return index.find(self.folder, prefix)
+
+    def rows(self) -> list[SessionRow]:
+        """One row a session, the last used first."""
+        return index.rows(self.folder)
+
+    def last_of(self, cwd: str) -> str | None:
+        """The last used session of a working folder."""
+        return index.last_of(self.folder, cwd)
+
+    def _path(self, session_id: str) -> Path:
+        if not index.ID.fullmatch(session_id):
+            raise SessionError(f"{session_id!r} is no session id")
+        return self.folder / f"{session_id}.jsonl"
+
+    def _open(self, path: Path, flags: int) -> int:
+        try:
+            fd = self._io.open(path, flags)
+        except FileNotFoundError as exc:
+            raise SessionError(f"there is no session {path.stem}") from exc
+        except OSError as exc:
+            raise SessionError(f"session {path.stem} cannot be opened: {exc.strerror}: {path}") from exc
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            self._io.close(fd)
+            raise SessionError(f"session {path.stem} cannot be opened: it is no file: {path}")
+        return fd
+
+
+def first_line(session_id: str, header: Mapping[str, Any]) -> bytes:
+    """The line that makes a file a session; the header is kept whole."""
+    ts = now()
+    given = {key: value for key, value in header.items() if key not in ENVELOPE}
+    first = {"version": VERSION, "cwd": "", "parent": None, "created_at": ts, **given, "id": session_id}
+    return line_of(1, ts, "session", first)
+
+
+def read_all(fd: int) -> bytes:
+    """All bytes of an open file."""
+    with os.fdopen(os.dup(fd), "rb") as file:
+        file.seek(0)
+        return file.read()
+
+
+def given_in(msg: Msg) -> set[str]:
+    """Which of the fields that may be null the lines of a message have given a value."""
+    return {name for name in MAY_BE_NULL if getattr(msg, name) is not None}
+
+
+def _drop(io: DiskIO, path: Path, fd: int) -> None:
+    """Take back a file of our own that never became a session."""
+    try:
+        io.unlink(path)
+    except OSError:
+        return  # what stays has no whole first line, so it is no session
+    finally:
+        io.close(fd)

@@ -1,0 +1,138 @@
+"""Finds lines by a regular expression."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from agentcli.errors import ToolError
+from agentcli.ledger.block import TextBlock
+from agentcli.permission.subject import Subject
+from agentcli.tool.base import Arguments, ToolChunk, ToolContext
+from agentcli.tool.builtin.look import LookTool, keep_of, left_out_words, shown_path
+from agentcli.tool.builtin.words import arguments as schema
+from agentcli.tool.builtin.words import description, text
+from agentcli.tool.subject import look_subject
+from agentcli.workspace.grep import Hit, Query, program, read_hit
+from agentcli.workspace.root import Place
+from agentcli.workspace.shell import Command, Ended, quiet_environment
+from agentcli.workspace.walk import Keep
+
+MOST_LINES = 250
+MOST_CHARS = 30_000
+SECONDS = 30
+
+
+class Found:
+    """What a search has brought so far, as it is told to the model."""
+
+    def __init__(self, place: Place, keep: Keep, files_only: bool) -> None:
+        self.place, self.keep, self.files_only = place, keep, files_only
+        self.lines: list[str] = []
+        self.chars = 0
+        self.matches = 0
+        self.kept: dict[str, bool] = {}
+        self.faults: list[str] = []
+        self.full = False
+
+    def take(self, line: str) -> None:
+        """One line of the search program."""
+        hit = read_hit(line)
+        if hit is None:
+            if line and line != "--":
+                self.faults.append(line[:500])
+            return
+        first = hit.path not in self.kept
+        if first:
+            self.kept[hit.path] = self.keep(hit.path)
+        if not self.kept[hit.path] or (self.files_only and not first):
+            return
+        self.add(shown_path(hit.path, self.place) if self.files_only else self.line(hit))
+        self.matches += hit.match
+
+    def line(self, hit: Hit) -> str:
+        mark = ":" if hit.match else "-"
+        return f"{shown_path(hit.path, self.place)}{mark}{hit.line}{mark}{hit.text.rstrip()}"
+
+    def add(self, line: str) -> None:
+        if len(self.lines) >= MOST_LINES or self.chars + len(line) > MOST_CHARS:
+            self.full = True
+            return
+        self.lines.append(line)
+        self.chars += len(line) + 1
+
+    def answer(self, ended: Ended) -> str:
+        """All of it, with what was left out."""
+        notes = [
+            f"(only the first {len(self.lines)} lines; narrow the search)" if self.full else "",
+            left_out_words(sum(not kept for kept in self.kept.values())),
+            f"(the search was ended after {SECONDS} s)" if ended.timed_out else "",
+        ]
+        return "\n".join([*(self.lines or ["(no match)"]), *(note for note in notes if note)])
+
+
+class Grep(LookTool):
+    """Lines that match, with their files and numbers."""
+
+    name = "Grep"
+    description = description("grep")
+    parameters = schema(
+        ["pattern"],
+        pattern=text(),
+        path=text("File or folder; default: working folder"),
+        glob=text("Only such files, as *.py"),
+        ignore_case={"type": "boolean"},
+        context={"type": "integer", "minimum": 0, "maximum": 20, "description": "Lines around each match"},
+        files_only={"type": "boolean"},
+    )
+
+    def subject(self, arguments: Arguments, place: Place) -> Subject:
+        path = arguments.get("path") or "."
+        return look_subject(self.name, path, place, not os.path.isfile(place.locate(path).path))
+
+    async def run(self, arguments: Arguments, context: ToolContext) -> AsyncIterator[ToolChunk]:
+        place = context.place
+        path = self.target(arguments, place)
+        if not os.path.exists(path):
+            raise ToolError(f"{path} does not exist")
+        found = Found(place, keep_of(context), bool(arguments.get("files_only")))
+        ended = await search(query_of(arguments, path, place), found, context.call_id)
+        if ended.exit_code == 2 and found.faults and not found.lines:
+            raise ToolError("\n".join(found.faults[:5]))
+        count = len(found.lines) if found.files_only else found.matches
+        what = "file" if found.files_only else "match"
+        yield ToolChunk(
+            content=[TextBlock(text=found.answer(ended))],
+            metadata={"summary": f"{count} {what if count == 1 else what + ('s' if found.files_only else 'es')}"},
+        )
+
+
+def query_of(arguments: Arguments, path: str, place: Place) -> Query:
+    return Query(
+        pattern=arguments["pattern"],
+        path=path,
+        top=place.root,
+        glob=arguments.get("glob"),
+        ignore_case=bool(arguments.get("ignore_case")),
+        context=int(arguments.get("context") or 0),
+    )
+
+
+async def search(query: Query, found: Found, call_id: str) -> Ended:
+    """Run the search program until it has ended, or enough was found."""
+    command = await Command.start(program(query), "/", quiet_environment(os.environ, call_id))
+    rest = b""
+    try:
+        async with aclosing(command.output(SECONDS, 1)) as pieces:
+            async for piece in pieces:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    found.take(line.decode("utf-8", "replace"))
+                if found.full or len(rest) > 1_000_000:
+                    break
+        if rest:
+            found.take(rest.decode("utf-8", "replace"))
+    finally:
+        ended = await command.close()
+    return ended

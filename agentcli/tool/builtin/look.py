@@ -1,0 +1,51 @@
+"""What the looking tools share."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from agentcli.errors import ToolError
+from agentcli.ledger.preview import Preview
+from agentcli.tool.base import Arguments, ToolBase, ToolContext
+from agentcli.tool.preview import digest_of
+from agentcli.workspace.root import Place
+from agentcli.workspace.walk import Keep
+
+
+class LookTool(ToolBase):
+    """A tool that looks at one place and changes nothing."""
+
+    read_only = True
+    concurrency_safe = True
+    path_name = "path"
+    """The argument that names the place."""
+
+    def target(self, arguments: Arguments, place: Place) -> str:
+        """The resolved path. ToolError for a text that is none."""
+        found = place.locate(arguments.get(self.path_name) or ".")
+        if found.fault:
+            raise ToolError(f"{arguments.get(self.path_name)}: {found.fault}")
+        return found.path
+
+    def preview(self, arguments: Arguments, context: ToolContext) -> Preview:
+        path = self.target(arguments, context.place)
+        body = json.dumps(arguments, indent=2, ensure_ascii=False)
+        # not over the file's bytes: a log that grows would be asked for ever; over the path, because a link may be turned
+        return Preview(kind="text", target=path, body=body, digest=digest_of(self.name, arguments, os.fsencode(path)))
+
+
+def keep_of(context: ToolContext) -> Keep:
+    """What a walk may look at."""
+    return context.look or (lambda path: not context.place.judge(path).protected)
+
+
+def shown_path(path: str, place: Place) -> str:
+    """A path as a model would give it back: relative to the working folder where it lies below it."""
+    start = place.cwd.rstrip("/") + "/"
+    return path[len(start) :] if path.startswith(start) else path
+
+
+def left_out_words(kept_out: int) -> str:
+    """What is said of places that may not be looked at."""
+    return f"({kept_out} left out: protected or denied)" if kept_out else ""

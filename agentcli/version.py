@@ -1,0 +1,3 @@
+"""The version; the build reads it here."""
+
+__version__ = "0.1.0"

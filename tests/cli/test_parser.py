@@ -1,0 +1,113 @@
+import pytest
+
+from agentcli.cli.parser import APIS, COMMANDS, MODES, parse
+from agentcli.ledger.rule import PermissionMode
+
+FLAGS = {
+    "resume": None, "continue_": False, "fork": False, "explore": False, "mode": None, "model": None, "api": None, "cwd": None,
+    "add_dir": [], "max_iters": None, "external_tools": None, "theme": None,
+}  # fmt: skip
+CHAT = {"command": "chat", "prompt": None, **FLAGS}
+RUN = {
+    "command": "run",
+    "prompt": None,
+    **FLAGS,
+    "output": "text",
+    "input": None,
+    "on_ask": "stop",
+    "answer": None,
+    "read_stdin": False,
+}
+
+
+def test_modes_are_those_of_the_ledger():
+    assert tuple(PermissionMode) == MODES
+    assert APIS == ("chat", "responses")
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ([], CHAT),
+        (["chat"], CHAT),
+        (["--explore"], {**CHAT, "explore": True, "mode": "explore"}),
+        (["chat", "fix it", "--model", "demo"], {**CHAT, "prompt": "fix it", "model": "demo"}),
+        (["chat", "--resume", "abc"], {**CHAT, "resume": "abc"}),
+        (["run", "go"], {**RUN, "prompt": "go"}),
+        (["run"], {**RUN, "read_stdin": True}),
+        (["run", "-"], {**RUN, "read_stdin": True}),
+        (["run", "go", "--output", "json", "-"], {**RUN, "prompt": "go", "output": "json", "read_stdin": True}),
+        (["run", "--resume", "abc"], {**RUN, "resume": "abc"}),
+        (["run", "--resume", "abc", "-"], {**RUN, "resume": "abc", "read_stdin": True}),
+        (["run", "--continue", "--answer", "deny"], {**RUN, "continue_": True, "answer": "deny"}),
+        (["run", "--input", "events"], {**RUN, "input": "events"}),
+        (["run", "--explore", "--mode", "explore", "go"], {**RUN, "explore": True, "mode": "explore", "prompt": "go"}),
+        (
+            ["run", "--add-dir", "a", "--add-dir", "b", "--max-iters", "3", "go"],
+            {**RUN, "add_dir": ["a", "b"], "max_iters": 3, "prompt": "go"},
+        ),
+        (["run", "--", "-x"], {**RUN, "prompt": "-x"}),
+        (["sessions", "list", "--json"], {"command": "sessions", "action": "list", "json": True}),
+        (["sessions", "show", "abc"], {"command": "sessions", "action": "show", "id": "abc", "json": False}),
+        (["rules", "test", "--cwd", "d"], {"command": "rules", "action": "test", "cwd": "d", "add_dir": []}),
+        (["themes"], {"command": "themes", "json": False}),
+    ],
+)
+def test_a_command_line_as_data(words, chosen):
+    assert vars(parse(words)) == chosen
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["frobnicate"],
+        ["inbox"],
+        ["go"],
+        ["--frobnicate"],
+        ["chat", "one", "two"],
+        ["chat", "--plain"],
+        ["run", "--frobnicate", "go"],
+        ["run", "--mode", "yolo", "go"],
+        ["run", "--mod", "explore", "go"],
+        ["run", "--explore", "--mode", "bypass", "go"],
+        ["run", "--api", "grpc", "go"],
+        ["run", "--on-ask", "maybe", "go"],
+        ["run", "--output", "xml", "go"],
+        ["run", "--input", "text"],
+        ["run", "--input", "events", "-"],
+        ["run", "--max-iters", "0", "go"],
+        ["run", "--max-iters", "many", "go"],
+        ["run", "--answer", "allow", "go"],
+        ["run", "--resume", "a", "--continue"],
+        ["run", "--fork", "go"],
+        ["run", "one", "two"],
+        ["run", "-", "-"],
+        ["run", "--resume"],
+        ["sessions"],
+        ["sessions", "rm"],
+        ["sessions", "show"],
+        ["rules", "test", "--jsno"],
+        ["doctor", "more"],
+        ["chat", "--mode", "\x1b[2Jx\ny"],
+    ],
+)
+def test_what_is_wrong_is_one_line_and_exit_code_2(words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse(words)
+    said = capsys.readouterr()
+    assert (caught.value.code, said.out, said.err.count("\n"), "\x1b" in said.err) == (2, "", 1, False)
+
+
+def test_help_lists_exactly_the_commands_there_are(capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse(["--help"])
+    listed = capsys.readouterr().out.partition("commands:\n")[2].partition("\n\n")[0]
+    assert (caught.value.code, [line.split()[0] for line in listed.splitlines()]) == (0, list(COMMANDS))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_its_help(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        parse([command, "--help"])
+    assert caught.value.code == 0
+    assert f"agentcli {command}" in capsys.readouterr().out

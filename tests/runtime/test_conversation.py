@@ -1,0 +1,214 @@
+import json
+from contextlib import aclosing
+
+import pytest
+
+from agentcli.errors import ConfigError, NothingWaiting, SessionHeld, UsageError
+from agentcli.ledger import event as ev
+from agentcli.ledger.message import Msg, UserMsg
+from agentcli.ledger.rule import PermissionMode
+from agentcli.runtime.assemble import Options, open_conversation
+from agentcli.runtime.catalogue import session_messages, session_rows
+from agentcli.runtime.command import SetMode
+from tests.fakes.agent import answer, call, refold, types
+
+READ = [[{"text": "I look."}, call("c1", "Read", file_path="a.txt")], [{"text": "It says hello."}]]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A project, folders of its own, and no model in the environment."""
+    for name in ("data", "config", "project/.git"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "AGENTCLI_MODEL", "AGENTCLI_MODE", "AGENTCLI_API"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENTCLI_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("AGENTCLI_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "project")
+    (tmp_path / "project/a.txt").write_text("hello\n")
+    return tmp_path
+
+
+def script(desk, turns):
+    path = desk / f"script-{len(list(desk.glob('script-*')))}.json"
+    path.write_text(json.dumps({"turns": turns}))
+    return f"script:{path}"
+
+
+async def opened(desk, turns, **options):
+    return await open_conversation(Options(model=script(desk, turns), headless=True, **options))
+
+
+async def run(conversation, inputs="go"):
+    inputs = UserMsg("user", inputs) if isinstance(inputs, str) else inputs
+    async with aclosing(conversation.stream(inputs)) as events:
+        return [event async for event in events]
+
+
+async def test_no_session_is_made_before_the_first_message(desk):
+    conversation = await opened(desk, READ)
+    assert conversation.status.session_id == ""
+    await conversation.close()
+    assert not list((desk / "data").rglob("*.jsonl"))
+
+
+async def test_the_main_job_asks_reads_after_the_answer_and_is_saved(desk):
+    conversation = await opened(desk, READ)
+    first = await run(conversation)
+    assert types(first)[-2:] == ["REQUIRE_USER_CONFIRM", "REPLY_PAUSED"]
+    second = await run(conversation, answer(first))
+    session = conversation.status.session_id
+    await conversation.close()
+    saved = session_messages(session[:10])
+    assert [msg.role for msg in saved] == ["user", "assistant"]
+    assert saved[-1] == refold(first, second)
+    assert "hello" in saved[-1].result("c1").text
+
+
+async def test_a_killed_question_is_open_again_and_is_answered_once(desk):
+    conversation = await opened(desk, READ)
+    first = await run(conversation)
+    session = conversation.status.session_id
+    await conversation.close()
+    again = await opened(desk, [[{"text": "It says hello."}]], resume=session)
+    assert [block.id for block in again.status.waiting] == ["c1"]
+    announced = await run(again, None)
+    assert types(announced) == ["REQUIRE_USER_CONFIRM", "REPLY_PAUSED"]
+    assert announced[-1].reply_id == first[-1].reply_id
+    done = await run(again, answer(announced))
+    assert done[-1].finished_reason == "completed"
+    with pytest.raises(NothingWaiting):
+        await run(again, answer(announced))
+    await again.close()
+
+
+async def test_a_second_process_is_told_who_holds_the_session(desk):
+    conversation = await opened(desk, READ)
+    await run(conversation)
+    with pytest.raises(SessionHeld, match="held by"):
+        await opened(desk, READ, resume=conversation.status.session_id)
+    await conversation.close()
+
+
+async def test_a_resumed_session_keeps_mode_and_folder_and_never_loses_explore_to_the_environment(desk, monkeypatch):
+    inner = desk / "project/inner"
+    inner.mkdir()
+    conversation = await opened(desk, [[{"text": "ok"}]], cwd=str(inner), mode=PermissionMode.EXPLORE)
+    await run(conversation)
+    session = conversation.status.session_id
+    await conversation.close()
+    monkeypatch.setenv("AGENTCLI_MODE", "bypass")
+    again = await opened(desk, [], resume=session)
+    assert (again.status.mode, again.status.cwd) == (PermissionMode.EXPLORE, str(inner))
+    await again.close()
+
+
+async def test_a_mode_set_in_a_conversation_is_kept(desk):
+    conversation = await opened(desk, [[{"text": "ok"}]])
+    await conversation.do(SetMode(PermissionMode.ACCEPT_EDITS))
+    await run(conversation)
+    await conversation.do(SetMode(PermissionMode.EXPLORE))
+    session = conversation.status.session_id
+    await conversation.close()
+    assert session_rows()[0].mode == "explore"
+    again = await opened(desk, [], resume=session)
+    assert again.status.mode == PermissionMode.EXPLORE
+    await again.close()
+
+
+async def test_a_rule_for_the_project_holds_in_its_next_session_and_lies_outside_the_repository(desk):
+    conversation = await opened(desk, READ)
+    first = await run(conversation)
+    rules = [rule.model_copy(update={"source": "project"}) for rule in first[-1].waiting[0].suggested_rules]
+    assert [rule.text for rule in rules] == ["Read(**)"]
+    await run(conversation, answer(first, rules=rules))
+    await conversation.close()
+    assert not list((desk / "project").glob(".agentcli*"))
+    again = await opened(desk, READ)
+    events = await run(again)
+    assert events[-1].type == "REPLY_END"
+    await again.close()
+
+
+async def test_a_rule_for_the_session_holds_after_its_resume_only(desk):
+    conversation = await opened(desk, READ)
+    first = await run(conversation)
+    rules = [rule.model_copy(update={"source": "session"}) for rule in first[-1].waiting[0].suggested_rules]
+    await run(conversation, answer(first, rules=rules))
+    session = conversation.status.session_id
+    await conversation.close()
+    more = [[call("c2", "Read", file_path="a.txt")], [{"text": "again"}]]
+    again = await opened(desk, more, resume=session)
+    assert (await run(again))[-1].type == "REPLY_END"
+    await again.close()
+    other = await opened(desk, READ)
+    assert (await run(other))[-1].type == "REPLY_PAUSED"
+    await other.close()
+
+
+async def test_replay_gives_the_saved_messages_again(desk):
+    conversation = await opened(desk, [[{"thinking": "hm"}, {"text": "ok"}]])
+    await run(conversation)
+    shown = list(conversation.replay())
+    assert isinstance(shown[0], Msg)
+    assert shown[0].get_text_content() == "go"
+    assert types(shown[1:])[0] == "REPLY_START"
+    assert types(shown[1:])[-1] == "REPLY_END"
+    await conversation.close()
+
+
+async def test_a_fork_closes_what_waits_and_leaves_the_question_with_its_parent(desk):
+    conversation = await opened(desk, READ)
+    await run(conversation)
+    session = conversation.status.session_id
+    await conversation.close()
+    fork = await opened(desk, [[{"text": "another way"}]], resume=session, fork=True)
+    assert fork.status.session_id not in ("", session)
+    assert not fork.status.waiting
+    assert (await run(fork, "another"))[-1].finished_reason == "completed"
+    await fork.close()
+    again = await opened(desk, [], resume=session)
+    assert [block.id for block in again.status.waiting] == ["c1"]
+    await again.close()
+
+
+async def test_nothing_configured_starts_a_screen_on_the_demo_and_stops_a_run(desk):
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        await open_conversation(Options(headless=True))
+    conversation = await open_conversation(Options())
+    assert conversation.status.demo
+    assert "demo" in " ".join(conversation.status.notices)
+    await conversation.close()
+
+
+async def test_a_key_without_a_model_names_the_variable_and_the_flag(desk, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigError, match=r"OPENAI_MODEL.*--model"):
+        await open_conversation(Options(headless=True))
+
+
+@pytest.mark.parametrize("options", [{"resume": "aaaa"}, {"continue_": True}, {"fork": True}, {"cwd": "/no/such/folder"}])
+async def test_wrong_wishes_are_usage_errors(desk, options):
+    with pytest.raises(UsageError):
+        await opened(desk, [], **options)
+
+
+async def test_a_reply_that_a_crash_cut_off_goes_on_without_a_second_start(desk):
+    conversation = await opened(desk, READ, mode=PermissionMode.BYPASS)
+    stream = conversation.stream(UserMsg("user", "go"))
+    async for event in stream:
+        if event.type == "TOOL_RESULT_END":
+            break
+    session = conversation.status.session_id
+    log = next((desk / "data/sessions").glob("*.jsonl")).read_bytes()
+    await stream.aclose()
+    await conversation.close()
+    next((desk / "data/sessions").glob("*.jsonl")).write_bytes(log)
+    again = await opened(desk, [[{"text": "It says hello."}]], resume=session)
+    assert again.status.unfinished
+    events = await run(again, None)
+    assert "REPLY_START" not in types(events)
+    assert events[-1].finished_reason == "completed"
+    assert isinstance(events[-1], ev.ReplyEndEvent)
+    await again.close()

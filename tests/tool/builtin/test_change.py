@@ -1,0 +1,143 @@
+import asyncio
+
+import pytest
+
+from agentcli.errors import ToolError
+from agentcli.ledger.preview import Preview
+from agentcli.ledger.state import Started
+from agentcli.permission.subject import Way
+from agentcli.tool.preview import digest_of
+from agentcli.workspace.files import digest
+from tests.fakes.hands import FakeHands
+
+
+@pytest.fixture
+def hands(tmp_path):
+    (tmp_path / ".git").mkdir()
+    return FakeHands(tmp_path)
+
+
+def refused(words):
+    return pytest.raises(ToolError, match=words)
+
+
+async def test_a_new_file_needs_no_read_and_counts_as_read(hands, tmp_path):
+    done = await hands("Write", file_path="sub/a.txt", content="one\n")
+    target = tmp_path / "sub" / "a.txt"
+    assert target.read_text() == "one\n"
+    assert done.metadata == {
+        "diff": "--- /dev/null\n+++ b/sub/a.txt\n@@ -0,0 +1,1 @@\n+one\n",
+        "summary": "+1 -0",
+        "seen": {str(target): digest(b"one\n")},
+    }
+    await hands("Edit", file_path="sub/a.txt", old_string="one", new_string="two")
+    await hands("Write", file_path=str(target), content="three\n")
+    assert target.read_text() == "three\n"
+
+
+async def test_an_existing_file_has_to_be_read_first(hands, tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    with refused("read it first"):
+        hands.preview("Write", file_path="a.txt", content="x")
+    with refused("read it first"):
+        hands.preview("Edit", file_path="a.txt", old_string="one", new_string="two")
+    await hands("Read", file_path="a.txt")
+    done = await hands("Edit", file_path="a.txt", old_string="one", new_string="two")
+    assert (done.metadata["summary"], (tmp_path / "a.txt").read_text()) == ("+1 -1", "two\n")
+
+
+async def test_a_file_changed_since_it_was_read_is_not_overwritten(hands, tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    await hands("Read", file_path="a.txt")
+    (tmp_path / "a.txt").write_text("theirs\n")
+    with refused("has changed"):
+        await hands("Write", file_path="a.txt", content="ours\n")
+    assert (tmp_path / "a.txt").read_text() == "theirs\n"
+
+
+async def test_a_change_between_check_and_run_is_refused(hands, tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    await hands("Read", file_path="a.txt")
+    run = hands.stream("Edit", file_path="a.txt", old_string="one", new_string="two")
+    (tmp_path / "a.txt").write_text("one, theirs\n")
+    with refused("has changed"):
+        await anext(run)
+
+
+async def test_previews_tell_all_of_it(hands, tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    await hands("Read", file_path="a.txt")
+    edit = {"file_path": "a.txt", "old_string": "two", "new_string": "three"}
+    assert hands.preview("Edit", **edit) == Preview(
+        kind="diff",
+        target=str(tmp_path / "a.txt"),
+        body="--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n",
+        digest=digest_of("Edit", edit, b"one\ntwo\n"),
+    )
+    new = {"file_path": "new.txt", "content": "alpha\nbeta\n"}
+    assert hands.preview("Write", **new) == Preview(
+        kind="new_file", target=str(tmp_path / "new.txt"), body="alpha\nbeta\n", digest=digest_of("Write", new)
+    )
+
+
+async def test_risks_are_said(hands, tmp_path, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "run.sh"
+    outside.write_text("old\n")
+    outside.chmod(0o755)
+    (tmp_path / "link").symlink_to(outside)
+    await hands("Read", file_path="link")
+    risks = " ".join(hands.preview("Write", file_path="link", content="new\n").risks)
+    assert all(word in risks for word in ("outside the project", str(outside), "executable"))
+    await hands("Write", file_path="link", content="new\n")
+    assert ((tmp_path / "link").is_symlink(), outside.read_text(), outside.stat().st_mode & 0o777) == (True, "new\n", 0o755)
+
+
+async def test_the_start_names_the_file_before_and_after(hands, tmp_path):
+    (tmp_path / "a").write_text("one")
+    await hands("Read", file_path="a")
+    wanted = Started(call_id="c1", files={str(tmp_path / "a"): (digest(b"one"), digest(b"two"))})
+    assert hands.start_record("Write", file_path="a", content="two") == wanted
+    assert hands.start_record("Write", file_path="b", content="x").files == {str(tmp_path / "b"): (None, digest(b"x"))}
+
+
+async def test_bytes_of_the_file_stay(hands, tmp_path):
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n\xff")
+    await hands("Read", file_path="a")
+    await hands("Edit", file_path="a", old_string="one\ntwo", new_string="1\n2")
+    assert (tmp_path / "a").read_bytes() == b"\xef\xbb\xbf1\r\n2\r\n\xff"
+
+
+UNCLEAR = [
+    ("Edit", {"file_path": "gone", "old_string": "a", "new_string": "b"}, "does not exist"),
+    ("Edit", {"file_path": "a", "old_string": "one", "new_string": "one"}, "the same"),
+    ("Write", {"file_path": "a", "content": "one one\n"}, "nothing would change"),
+    ("Edit", {"file_path": "a", "old_string": "one", "new_string": "two"}, "2 times"),
+    ("Write", {"file_path": ".", "content": "x"}, "folder"),
+    ("Write", {"file_path": "a/b", "content": "x"}, "."),
+    ("Write", {"file_path": "b\0", "content": "x"}, "."),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "words"), UNCLEAR)
+async def test_what_cannot_work_is_refused_before_it_is_asked(hands, tmp_path, name, arguments, words):
+    (tmp_path / "a").write_text("one one\n")
+    await hands("Read", file_path="a")
+    with refused(words):
+        hands.preview(name, **arguments)
+
+
+async def test_a_cancelled_change_is_made_whole_or_not_at_all(hands, tmp_path):
+    task = asyncio.create_task(hands("Write", file_path="a", content="x" * 100_000))
+    await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    left = [path.stat().st_size for path in tmp_path.iterdir() if path.name != ".git"]
+    assert left in ([100_000], [])
+
+
+def test_subjects_say_what_is_done(hands, tmp_path):
+    place = hands.context.place
+    subjects = [hands.kit.get(name).subject({"file_path": "x"}, place) for name in ("Read", "Write", "Edit")]
+    found = [(subject.targets[0].path, subject.targets[0].way) for subject in subjects]
+    assert found == [(str(tmp_path / "x"), way) for way in (Way.LOOK, Way.WRITE, Way.EDIT)]

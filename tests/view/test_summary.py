@@ -1,0 +1,71 @@
+import pytest
+
+from agentcli.ledger.block import ToolResultState
+from agentcli.ledger.event import ErrorInfo, ErrorKind
+from agentcli.view.summary import (
+    ERRORS,
+    call_target,
+    error_sentences,
+    result_summary,
+    seconds_between,
+    spell_time,
+    spell_tokens,
+)
+
+ROOT = "/home/me/shop"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "target"),
+    [
+        ("Read", '{"file_path": "/home/me/shop/src/a.py"}', "src/a.py"),
+        ("Read", '{"file_path": "/etc/hosts"}', "/etc/hosts"),
+        ("Bash", '{"command": "pytest -q\\nrm x"}', "pytest -q␊rm x"),
+        ("Grep", '{"pattern": "pool", "path": "src"}', "pool  in src"),
+        ("Tasks", '{"tasks": [{"title": "a", "state": "done"}, {"title": "b", "state": "pending"}]}', "1 of 2 done"),
+        ("mcp__a__b", '{"x": 1, "y": "z"}', 'x=1  y="z"'),
+        ("Read", '{"file_path": "half', "half"),
+        ("Read", '{"file', ""),
+        ("Read", "not json", "not json"),
+        ("Read", "", ""),
+        ("Bash", '{"command": "ls \\u001b[2J"}', "ls ␛[2J"),
+    ],
+)
+def test_a_call_is_about_its_target(name, arguments, target):
+    assert call_target(name, arguments, ROOT) == target
+
+
+@pytest.mark.parametrize(
+    ("state", "text", "metadata", "words"),
+    [
+        ("success", "a\nb\n", {}, "2 lines"),
+        ("success", "a", {"summary": "12 lines"}, "12 lines"),
+        ("denied", "The user denied it.", {}, "denied"),
+        ("error", "boom", {"summary": "exit 3"}, "exit 3"),
+        ("interrupted", "Interrupted; its effects are unknown.", {}, "effects unknown"),
+        ("interrupted", "stopped", {}, "interrupted"),
+    ],
+)
+def test_a_result_in_a_few_words(state, text, metadata, words):
+    assert result_summary(ToolResultState(state), text, metadata) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(None, ""), (0.003, "3 ms"), (1.44, "1.4 s"), (14.2, "14 s"), (125, "2 min 5 s"), (9.96, "10 s")]
+)
+def test_times(seconds, words):
+    assert spell_time(seconds) == words
+
+
+def test_tokens():
+    assert [spell_tokens(n) for n in (950, 12_345, 400_000, 1_200_000)] == ["950", "12.3k", "400k", "1.2M"]
+
+
+def test_broken_times_are_no_times():
+    assert seconds_between("2026-01-01T00:00:00+00:00", "2026-01-01T00:00:02+00:00") == 2
+    assert seconds_between(None, "x") is None
+
+
+def test_every_kind_of_error_has_its_two_sentences():
+    assert set(ERRORS) == set(ErrorKind.__args__)
+    assert error_sentences(ErrorInfo(kind="auth", message="no", status=401))[0] == "The provider did not accept the key. (401)"
