@@ -23,10 +23,15 @@ class Ended:
     stopped: bool = False
 
 
+MOST_ITEMS = 256
+"""Items that may lie between producers and a consumer that is slow."""
+
+
 class Pump(Generic[Item]):
     """Items of one or several producers, in the order in which they came."""
 
     def __init__(self) -> None:
+        self._room = asyncio.Semaphore(MOST_ITEMS)
         self._queue: asyncio.Queue[tuple[str, Item | Ended]] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -38,7 +43,10 @@ class Pump(Generic[Item]):
 
     async def next(self) -> tuple[str, Item | Ended]:
         """The next item of any producer."""
-        return await self._queue.get()
+        key, item = await self._queue.get()
+        if not isinstance(item, Ended):
+            self._room.release()
+        return key, item
 
     def stop(self) -> None:
         """Stop all producers; each still ends with its `Ended`."""
@@ -55,6 +63,7 @@ class Pump(Generic[Item]):
         try:
             async with aclosing(source) as items:
                 async for item in items:
+                    await self._room.acquire()
                     self._queue.put_nowait((key, item))
         except asyncio.CancelledError:
             self._queue.put_nowait((key, Ended(stopped=True)))

@@ -146,7 +146,7 @@ def _joined(node: Node, source: bytes, after: str) -> list[Part]:
         elif child.is_named:
             parts += _statement(child, source, after)
             after = "\n"
-        elif child.type in JOINERS:
+        elif child.type in JOINERS and (child.text or b"").strip(b" \t") == child.type.encode():
             after = child.type
         else:
             raise Unproven(f"it uses {child.type}")
@@ -170,6 +170,8 @@ def _redirections(nodes: Sequence[Node], source: bytes) -> tuple[list[Word], lis
         if node.type != "file_redirect":
             raise Unproven(f"it uses {node.type.replace('_', ' ')}")
         _check_gaps(node.children, source, BLANKS)
+        if not _numbered(node):
+            raise Unproven("a word stands close to a redirection")
         operator, *destinations = [child for child in node.children if child.type != "file_descriptor"]
         if len(destinations) != 1:
             raise Unproven("a redirection is followed by further words")
@@ -246,6 +248,11 @@ def _check_words(nodes: Sequence[Node], source: bytes) -> None:
             raise Unproven("its words are not divided as they look")
 
 
+def _numbered(redirect: Node) -> bool:
+    """What the grammar takes for a descriptor is one: `-i1>&2` is the word `-i1` for bash."""
+    return all((child.text or b"").isdigit() for child in redirect.children if child.type == "file_descriptor")
+
+
 def _gap(left: Node, right: Node, source: bytes, allowed: re.Pattern[bytes]) -> bool:
     # `pattern.match` with a start keeps look-behinds aware of what stands before the gap.
     return allowed.match(source[: right.start_byte], left.end_byte) is not None
@@ -309,8 +316,8 @@ class Loose:
 
     def _redirect(self, node: Node, source: bytes) -> None:
         operator, *destinations = [child for child in node.children if child.type != "file_descriptor"] or [node]
-        if len(destinations) > 1:
-            self._give_up("a redirection is followed by further words")
+        if len(destinations) > 1 or not _numbered(node):
+            self._give_up("a redirection has words beside it")
         if operator.type in (*WRITING, ">&", "<>") and destinations and destinations[0].type != "number":
             self.writes.append(decode(destinations[0], source))
 

@@ -110,7 +110,7 @@ def _string(node: Node, raw: str) -> Word:
 
 def _expanded(inner: str, variables: list[bytes], raw: str) -> Word:
     """A string with variables; only plain `$NAME` and `${NAME}` are harmless."""
-    if not all(VARIABLE.match(name.decode()) for name in variables):
+    if not variables or not all(VARIABLE.match(name.decode()) for name in variables):
         return Word(raw, Sort.HIDDEN, source=raw)
     first = _variable(variables[0].decode())
     if len(variables) == 1 and inner.startswith(variables[0].decode()) and first.text in ("~", "."):

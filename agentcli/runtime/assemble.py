@@ -27,6 +27,7 @@ from agentcli.runtime.conversation import Conversation
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.options import Options
 from agentcli.runtime.restore import Saved, restore, saved_of
+from agentcli.runtime.where import find_place, folder
 from agentcli.session.store import Loaded, SessionLog, SessionStore, new_session_id
 from agentcli.tool.builtin import builtin_tools
 from agentcli.tool.function import ExternalTool
@@ -78,7 +79,7 @@ class Prepared:
 
 def _prepare(options: Options) -> Prepared:
     notices: list[str] = []
-    here = _folder(options.cwd or os.getcwd())
+    here = folder(options.cwd or os.getcwd())
     external = _external(options.external_tools)
     settings = load_settings(None)
     notices += settings.warnings
@@ -86,8 +87,7 @@ def _prepare(options: Options) -> Prepared:
     opened = _session(store, options, here)
     try:
         cwd = here if options.cwd or opened.saved is None else _saved_folder(opened.saved, here, notices)
-        added = [_folder(folder) for folder in options.add_dirs]
-        place = Place.find(cwd, added, [str(paths.config_dir()), str(paths.data_dir())])
+        place = find_place(cwd, options.add_dirs)
         if place.root == place.home:
             notices.append("The root is your home folder: everything below it counts as inside.")
         spec = _model(settings, options, opened.saved, notices)
@@ -154,13 +154,6 @@ def _header(made: Prepared, opened: Opened) -> dict[str, Any]:
 
 
 # -- the parts ---------------------------------------------------------------------------------
-
-
-def _folder(text: str) -> str:
-    path = Path(text).expanduser()
-    if not path.is_dir():
-        raise UsageError(f"{text}: there is no such folder")
-    return os.path.realpath(path)
 
 
 def _saved_folder(saved: Saved, here: str, notices: list[str]) -> str:
@@ -248,7 +241,7 @@ def system_prompt(place: Place, mode: PermissionMode) -> str:
     lines = [text.strip(), "", f"Working folder: {place.cwd}"]
     if place.root != place.cwd:
         lines.append(f"Repository root: {place.root}")
-    lines += [f"Added folder: {folder}" for folder in place.added]
+    lines += [f"Added folder: {path}" for path in place.added]
     lines += [f"System: {platform.system()}", f"Date: {datetime.now(UTC).date().isoformat()}"]
     if mode == PermissionMode.EXPLORE:
         lines.append("Mode: EXPLORE. Nothing can be changed; writes, edits and shell commands are refused. Look, and propose.")

@@ -119,7 +119,8 @@ class Command:
         try:
             command = cls(*await asyncio.shield(launch))
         except asyncio.CancelledError:
-            await cls(*await launch).close()
+            with contextlib.suppress(OSError, ValueError):
+                await cls(*await launch).close()
             raise
         except (OSError, ValueError) as fault:
             raise ToolError(f"the command could not be started: {fault}") from fault

@@ -64,6 +64,8 @@ def test_the_exact_reading(line, argvs):
         "a <> b",
         "a > $b",
         "a > b c",
+        "a -i1>&2",
+        "a b2>&1",
         "a < /dev/tcp/x/1",
         "a=b",
         "export a=b",

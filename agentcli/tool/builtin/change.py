@@ -13,7 +13,7 @@ from agentcli.ledger.preview import Preview
 from agentcli.ledger.state import Started
 from agentcli.permission.subject import Subject, Way
 from agentcli.tool.base import Arguments, ToolBase, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import shown_path
+from agentcli.tool.builtin.look import shown_path, writable
 from agentcli.tool.preview import digest_of
 from agentcli.tool.subject import file_subject
 from agentcli.workspace.diff import Diff, unified
@@ -62,7 +62,7 @@ class ChangeTool(ToolBase):
         place = context.place.locate(arguments["file_path"])
         if place.fault:
             raise ToolError(f"{arguments['file_path']}: {place.fault}")
-        before = read_kept(place.path)
+        before = read_kept(writable(place.path))
         if before is not None:
             check_read(place.path, before, context)
             check_replaceable(place.path, before.info)

@@ -10,7 +10,7 @@ from agentcli.errors import ToolError
 from agentcli.ledger.block import TextBlock
 from agentcli.permission.subject import Subject
 from agentcli.tool.base import Arguments, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import LookTool, keep_of, left_out_words, shown_path
+from agentcli.tool.builtin.look import LookTool, keep_of, left_out_words, printable, shown_path
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.subject import look_subject
@@ -41,7 +41,7 @@ class Found:
         hit = read_hit(line)
         if hit is None:
             if line and line != "--":
-                self.faults.append(line[:500])
+                self.faults.append(printable(line[:500]))
             return
         first = hit.path not in self.kept
         if first:
@@ -53,7 +53,7 @@ class Found:
 
     def line(self, hit: Hit) -> str:
         mark = ":" if hit.match else "-"
-        return f"{shown_path(hit.path, self.place)}{mark}{hit.line}{mark}{hit.text.rstrip()}"
+        return f"{shown_path(hit.path, self.place)}{mark}{hit.line}{mark}{printable(hit.text.rstrip())}"
 
     def add(self, line: str) -> None:
         if len(self.lines) >= MOST_LINES or self.chars + len(line) > MOST_CHARS:
@@ -96,7 +96,9 @@ class Grep(LookTool):
         path = self.target(arguments, place)
         if not os.path.exists(path):
             raise ToolError(f"{path} does not exist")
-        found = Found(place, keep_of(context), bool(arguments.get("files_only")))
+        keep = keep_of(context)
+        # the named file itself was judged as such
+        found = Found(place, lambda at: at == path or keep(at), bool(arguments.get("files_only")))
         ended = await search(query_of(arguments, path, place), found, context.call_id)
         if ended.exit_code == 2 and found.faults and not found.lines:
             raise ToolError("\n".join(found.faults[:5]))
@@ -128,11 +130,11 @@ async def search(query: Query, found: Found, call_id: str) -> Ended:
             async for piece in pieces:
                 *lines, rest = (rest + piece).split(b"\n")
                 for line in lines:
-                    found.take(line.decode("utf-8", "replace"))
+                    found.take(line.decode("utf-8", "surrogateescape"))
                 if found.full or len(rest) > 1_000_000:
                     break
         if rest:
-            found.take(rest.decode("utf-8", "replace"))
+            found.take(rest.decode("utf-8", "surrogateescape"))
     finally:
         ended = await command.close()
     return ended

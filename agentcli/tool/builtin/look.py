@@ -26,7 +26,7 @@ class LookTool(ToolBase):
         found = place.locate(arguments.get(self.path_name) or ".")
         if found.fault:
             raise ToolError(f"{arguments.get(self.path_name)}: {found.fault}")
-        return found.path
+        return writable(found.path)
 
     def preview(self, arguments: Arguments, context: ToolContext) -> Preview:
         path = self.target(arguments, context.place)
@@ -40,10 +40,22 @@ def keep_of(context: ToolContext) -> Keep:
     return context.look or (lambda path: not context.place.judge(path).protected)
 
 
+def writable(path: str) -> str:
+    """The path itself. ToolError if its name is no text, so that no log and no model could hold it."""
+    if printable(path) != path:
+        raise ToolError(f"{printable(path)} leads to a name that is not UTF-8; use a command for it")
+    return path
+
+
+def printable(text: str) -> str:
+    """A text from the file system with replacement characters for what is no text."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
 def shown_path(path: str, place: Place) -> str:
     """A path as a model would give it back: relative to the working folder where it lies below it."""
     start = place.cwd.rstrip("/") + "/"
-    return path[len(start) :] if path.startswith(start) else path
+    return printable(path[len(start) :] if path.startswith(start) else path)
 
 
 def left_out_words(kept_out: int) -> str:

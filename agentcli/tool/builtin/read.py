@@ -12,7 +12,7 @@ from agentcli.errors import ToolError
 from agentcli.ledger.block import Base64Source, DataBlock, TextBlock
 from agentcli.permission.subject import Subject
 from agentcli.tool.base import Arguments, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import LookTool, keep_of
+from agentcli.tool.builtin.look import LookTool, keep_of, printable
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.subject import look_subject
@@ -67,7 +67,7 @@ def near(path: str, keep: Keep) -> str:
     except OSError:
         return ""
     close = [found for found in difflib.get_close_matches(name, names[:5_000], 3, 0.7) if keep(os.path.join(folder, found))]
-    return f"; beside it there is {', '.join(close)}" if close else ""
+    return f"; beside it there is {printable(', '.join(close))}" if close else ""
 
 
 def summary(seen: Window) -> str:

@@ -103,3 +103,19 @@ def test_previews_of_looks_name_the_resolved_place(hands, tmp_path):
     assert (first.kind, first.target) == ("text", str(tmp_path / "a"))
     (tmp_path / "link").unlink()
     assert hands.preview("Read", file_path="link").digest != first.digest
+
+
+async def test_names_that_are_no_text_are_shown_and_never_kept(hands, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/odd\xff.txt"
+    with open(odd, "w") as file:
+        file.write("needle\n")
+    (tmp_path / "link").symlink_to(os.fsdecode(odd))
+    assert (await hands("Glob", pattern="odd*")).text == "odd\ufffd.txt"
+    assert (await hands("Grep", pattern="needle")).text == "odd\ufffd.txt:1:needle"
+    with pytest.raises(ToolError, match="not UTF-8"):
+        await hands("Read", file_path="link")
+
+
+async def test_a_protected_file_that_was_named_is_searched(hands, tmp_path):
+    (tmp_path / ".env").write_text("needle\n")
+    assert (await hands("Grep", pattern="needle", path=".env")).text == ".env:1:needle"

@@ -17,6 +17,7 @@ from agentcli.frontend.tui.transcript.highlight import highlighted
 from agentcli.frontend.tui.transcript.ink import Ink, Row, indented, plain_rows, row_width, wrap
 from agentcli.view.clean import clean
 
+NESTING = 40
 DEEPEST = 8  # levels of lists and quotes that still move to the right
 
 
@@ -24,7 +25,10 @@ def markdown_rows(source: str, ink: Ink, width: int) -> list[Row]:
     """The rows of a piece of Markdown, without gutter."""
     from markdown_it.tree import SyntaxTreeNode
 
-    root = SyntaxTreeNode(_parser().parse(clean(source)))
+    tokens = _parser().parse(clean(source))
+    if max((token.level for token in tokens), default=0) >= NESTING - 1:  # the parser leaves out what lies deeper
+        return plain_rows(clean(source), ink.base, max(4, width))
+    root = SyntaxTreeNode(tokens)
     return _Page(ink).blocks(root.children, max(4, width))
 
 
@@ -32,7 +36,7 @@ def markdown_rows(source: str, ink: Ink, width: int) -> list[Row]:
 def _parser() -> Any:
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
+    return MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"])
 
 
 class _Page:

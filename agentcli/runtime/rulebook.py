@@ -1,0 +1,65 @@
+"""The permission rules that hold in a folder: listed, tried without running anything, taken away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agentcli import paths
+from agentcli.config.load import load_settings
+from agentcli.config.rules import RulesFile
+from agentcli.config.settings import Settings
+from agentcli.errors import UsageError
+from agentcli.ledger.rule import PermissionContext, PermissionMode
+from agentcli.runtime.rules import list_rules, test_lines
+from agentcli.runtime.where import find_place
+from agentcli.tool.builtin import builtin_tools
+from agentcli.workspace.root import Place
+
+
+@dataclass(slots=True, frozen=True)
+class Rulebook:
+    """The rules of the configuration, and those given by keypress, as one folder sees them."""
+
+    place: Place
+    settings: Settings
+    kept: RulesFile
+
+    @classmethod
+    def open(cls, cwd: str | None, add_dirs: Sequence[str]) -> Rulebook:
+        """The rulebook of a working folder."""
+        return cls(find_place(cwd or os.getcwd(), add_dirs), load_settings(None), RulesFile(paths.config_dir()))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences for the user."""
+        return self.settings.warnings
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Every rule, its behaviour, and where it comes from."""
+        return list_rules(self._context())
+
+    def test(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """One answer for each line."""
+        mode = self.settings.mode or PermissionMode.DEFAULT
+        return test_lines(lines, self.place, self._context(), mode, builtin_tools())
+
+    def remove(self, text: str, *, everywhere: bool) -> None:
+        """Forget a rule that was given by keypress; `UsageError` where there is none."""
+        if self.kept.remove(text, None if everywhere else self.place.root):
+            return
+        where = "everywhere" if everywhere else f"for {self.place.root}"
+        own = text in {rule.text for rule in self.settings.rules}
+        more = f"; it stands in {paths.config_dir() / 'config.toml'}, where you can take it out" if own else ""
+        raise UsageError(f"no rule {text} was given {where}{more}")
+
+    def _context(self) -> PermissionContext:
+        place = self.place
+        return PermissionContext(
+            root=place.root,
+            home=place.home,
+            working_directories=list(place.added),
+            rules=[*self.settings.rules, *self.kept.load(place.root)],
+        )

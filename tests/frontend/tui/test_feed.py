@@ -1,0 +1,101 @@
+from agentcli.frontend.tui.transcript.blocks import ErrorBlock, NoticeBlock, TextPart, ThinkingBlock, UserBlock
+from agentcli.frontend.tui.transcript.feed import Feed
+from agentcli.frontend.tui.transcript.tool_call import ToolBlock
+from agentcli.ledger import event as ev
+from agentcli.ledger.block import ToolResultState
+from tests.fakes.screen_conversation import REPLY, asks, begun, call, end, question, result, start, text, thinking, user
+
+
+class FakePage:
+    def __init__(self):
+        self.blocks, self.changes, self.frames = [], 0, 0
+
+    def add(self, block):
+        self.blocks.append(block)
+
+    def change(self, block):
+        self.changes += 1
+
+    def withdraw(self, block):
+        self.blocks.remove(block)
+
+    def ask_frame(self):
+        self.frames += 1
+
+
+def fed(*events):
+    page = FakePage()
+    feed = Feed(page)
+    for event in events:
+        feed.take(event)
+    feed.flush()
+    return page, feed
+
+
+def test_blocks_come_in_the_order_of_the_stream():
+    events = [start(), *thinking("hm"), *text("Looking."), *call("Read", "{}"), *result("Read", "x"), *text("Done.", "t2"), end()]
+    assert [type(block) for block in fed(*events)[0].blocks] == [ThinkingBlock, TextPart, ToolBlock, TextPart]
+
+
+def test_deltas_are_joined_between_frames():
+    page, feed = fed(start(), *text("word " * 500, size=5, open_=True))
+    assert (len(page.blocks), page.changes) == (1, 0)
+    assert page.frames > 0
+    assert page.blocks[0].chunk.source == "word " * 500
+
+
+def test_only_the_open_part_changes():
+    page, feed = fed(start(), *text("one\n\ntwo\n\nthr", open_=True))
+    first, second, third = page.blocks
+    feed.take(ev.TextBlockDeltaEvent(reply_id=REPLY, block_id="t1", delta="ee"))
+    feed.flush()
+    assert [block.chunk.source.strip() for block in page.blocks] == ["one", "two", "three"]
+    assert page.changes == 1
+
+
+def test_a_withdrawn_thought_goes():
+    retry = ev.ModelCallRetryEvent(
+        reply_id=REPLY, attempt=2, delay_s=2, error=ev.ErrorInfo(kind="rate_limit", message="slow"), model_name="m", withdrawn=["th1"]
+    )
+    page, _ = fed(start(), *thinking("first"), retry)
+    assert [type(block) for block in page.blocks] == [NoticeBlock]
+    assert page.blocks[0].text == "rate limit: trying again in 2.0 s (attempt 2)"
+
+
+def test_a_call_waits_runs_and_ends():
+    page, feed = fed(start(), *call("Bash", '{"command": "ls"}'), *asks(question("Bash", "{}", {"kind": "command", "target": "ls", "body": "ls"})))
+    tool = page.blocks[0]
+    assert (tool.waiting, tool.runs) == ("asked", False)
+    feed.take(begun("Bash"))
+    assert (tool.waiting, tool.runs, feed.running()) == ("", True, [tool])
+    for event in result("Bash", "out")[1:]:
+        feed.take(event)
+    assert (tool.state, tool.text, feed.running()) == (ToolResultState.SUCCESS, "out", [])
+
+
+def test_edited_arguments_are_shown():
+    page, feed = fed(start(), *call("Bash", '{"command": "ls"}'))
+    block, _ = question("Bash", '{"command": "ls -la"}', {"kind": "command", "target": "ls", "body": "ls"})
+    feed.take(ev.UserConfirmResultEvent(reply_id=REPLY, confirm_results=[ev.ConfirmResult(confirmed=True, tool_call=block)]))
+    assert page.blocks[0].arguments == ['{"command": "ls -la"}']
+
+
+def test_an_end_says_why():
+    page, _ = fed(start(), end(ev.ReplyEndReason.ERROR, error=ev.ErrorInfo(kind="auth", message="no"), metadata={"notice": "cut"}))
+    assert [type(block) for block in page.blocks] == [ErrorBlock, NoticeBlock]
+
+
+def test_steering_and_messages_are_the_users():
+    page, feed = fed()
+    feed.say(user("hello"))
+    feed.take(ev.HintBlockEvent(reply_id=REPLY, block_id="h", source="user", hint="only north"))
+    assert [(type(block), block.text) for block in page.blocks] == [(UserBlock, "hello"), (UserBlock, "only north")]
+
+
+def test_unknown_and_foreign_events_show_nothing():
+    page, _ = fed(
+        ev.UnknownEvent(type="LATER"),
+        ev.TextBlockDeltaEvent(reply_id="x", block_id="none", delta="x"),
+        ev.ToolResultEndEvent(reply_id="x", tool_call_id="none", state="success"),
+    )
+    assert page.blocks == []
