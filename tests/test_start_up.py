@@ -13,7 +13,7 @@ def loaded(*words):
     return {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines() if line.startswith("import time:")}
 
 
-def test_the_runtime_loads_no_screen_and_no_sdk():
+def test_law_13_the_runtime_loads_no_screen_and_no_sdk():
     modules = "agentcli.runtime.conversation, agentcli.runtime.assemble, agentcli.runtime.catalogue, agentcli.runtime.command"
     assert loaded("-c", f"import {modules}") & HEAVY == set()
 

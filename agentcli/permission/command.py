@@ -123,6 +123,7 @@ def _exact(root: Node, source: bytes) -> tuple[Part, ...]:
 
 
 def _statement(node: Node, source: bytes, after: str) -> list[Part]:
+    _check_edges(node, source)
     match node.type:
         case "program" | "list" | "pipeline":
             return _joined(node, source, after)
@@ -231,6 +232,16 @@ def _harmless(assignment: Node, source: bytes) -> bool:
             return decode(value, source).sort is Sort.SURE
         case _:
             return False
+
+
+def _check_edges(node: Node, source: bytes) -> None:
+    """A node may be longer than its children; what they leave over must be blank (a last `\\ ` is a word for bash)."""
+    if not node.children:
+        return
+    first, last = node.children[0], node.children[-1]
+    edges = (source[node.start_byte : first.start_byte], source[last.end_byte : node.end_byte])
+    if not all(BETWEEN_STATEMENTS.match(edge) for edge in edges):
+        raise Unproven("it ends in something that is no word")
 
 
 def _check_gaps(nodes: Sequence[Node], source: bytes, allowed: re.Pattern[bytes]) -> None:

@@ -113,13 +113,13 @@ def seconds_between(start: str | None, end: str | None) -> float | None:
 
 
 def spell_time(seconds: float | None) -> str:
-    """`3 ms`, `1.4 s`, `14 s`, `2 min 5 s`."""
+    """`3 ms`, `1.4 s`, `2 s`, `14 s`, `2 min 5 s`."""
     if seconds is None or seconds < 0:
         return ""
     if seconds < 0.9995:
         return f"{round(seconds * 1000)} ms"
     if seconds < 9.95:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} s".replace(".0 s", " s")
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{int(seconds) // 60} min {int(seconds) % 60} s"

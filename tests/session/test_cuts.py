@@ -48,7 +48,7 @@ def sound_prefixes(data: Path, raw: bytes) -> dict[int, tuple[object, ...]]:
     return found
 
 
-def test_every_cut_loads_tells_and_loads_again_the_same(tmp_path: Path, story: tuple[bytes, list[Msg]]):
+def test_law_8_every_cut_loads_tells_and_loads_again_the_same(tmp_path: Path, story: tuple[bytes, list[Msg]]):
     raw, messages = story
     states = sound_prefixes(tmp_path, raw)
     assert states[len(raw)][1] == messages
@@ -131,7 +131,7 @@ BREAK = {
 
 
 @pytest.mark.parametrize("way", BREAK)
-def test_a_broken_inner_line_costs_itself_and_nothing_else(tmp_path: Path, story: tuple[bytes, list[Msg]], way: str):
+def test_law_8_a_broken_inner_line_costs_itself_and_nothing_else(tmp_path: Path, story: tuple[bytes, list[Msg]], way: str):
     raw, _ = story
     lines = raw.split(b"\n")[:-1]
     for number in range(2, len(lines)):
@@ -163,7 +163,7 @@ def test_a_broken_first_line_costs_the_header_and_not_the_messages(tmp_path: Pat
     assert [row.id for row in SessionStore(tmp_path).rows()] == [ID]
 
 
-async def test_unknown_records_fields_and_blocks_are_kept(tmp_path: Path):
+async def test_law_8_unknown_records_fields_and_blocks_are_kept(tmp_path: Path):
     SessionStore(tmp_path).create(ID, HEADER).close()
     block = {"type": "hologram", "id": "z", "depth": 3}
     msg = {"id": "m", "name": "a", "role": "assistant", "created_at": "t", "content": [block], "x_new": [1]}

@@ -86,7 +86,7 @@ async def test_short_writes_are_finished(tmp_path: Path, calls: list[str]):
 
 
 @pytest.mark.parametrize("power", [True, False])
-async def test_wherever_the_process_dies_everything_acknowledged_is_there(tmp_path: Path, calls: list[str], power: bool):
+async def test_law_8_wherever_the_process_dies_everything_acknowledged_is_there(tmp_path: Path, calls: list[str], power: bool):
     for at in range(1, len(calls) + 1):
         data, disk = tmp_path / f"{power}{at}", FakeDisk(at, "die")
         done, messages = await play(data, disk)

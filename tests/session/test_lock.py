@@ -24,7 +24,7 @@ time.sleep(60)
 """
 
 
-def test_a_second_process_is_told_who_holds_it_and_a_dead_one_holds_nothing(tmp_path: Path):
+def test_law_8_a_second_process_is_told_who_holds_it_and_a_dead_one_holds_nothing(tmp_path: Path):
     store = SessionStore(tmp_path)
     store.create(ID, HEADER).close()
     other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path), ID], stdout=subprocess.PIPE)

@@ -23,7 +23,10 @@ def test_the_shipped_themes_are_without_fault():
 @pytest.mark.parametrize("name", [DARK, LIGHT])
 def test_no_text_is_dimmer_than_it_may_be(name, ground):
     theme = load_themes([SHIPPED]).found[name]
-    words = {**theme.agent, **{key: theme.colors[key] for key in ("foreground", "primary", "secondary", "accent", "success", "warning")}}
+    words = {
+        **theme.agent,
+        **{key: theme.colors[key] for key in ("foreground", "primary", "secondary", "accent", "success", "warning")},
+    }
     dim = {role: colour for role, colour in words.items() if contrast(colour, theme.colors[ground]) < 4.5}
     assert dim == {}
 

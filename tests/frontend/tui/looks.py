@@ -28,9 +28,7 @@ def chat(conversation, theme=None, prompt=None):
 
 def screen_text(app):
     """What is on the screen, row by row."""
-    width, height = app.size
-    lines = app.screen._compositor.render_full_update().strips  # noqa: SLF001
-    return [strip.text.rstrip() for strip in lines[:height]]
+    return [strip.text.rstrip() for strip in app.screen._compositor.render_strips()]
 
 
 def transcript(app):

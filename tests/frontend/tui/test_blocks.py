@@ -20,25 +20,29 @@ def test_a_long_message_is_folded_until_opened():
 def test_thinking_is_one_row_until_opened():
     block = ThinkingBlock(["deep ", "thought"])
     assert words(block.rows(sight())) == ["▸ Thinking …"]
-    block.over, block.seconds = True, 2.2
-    assert words(block.rows(sight())) == ["▸ Thought for 2.2 s"]
-    assert words(block.rows(sight(details=True))) == ["▾ Thought for 2.2 s", "  deep thought"]
+    block.over, block.seconds = True, 2.0
+    assert words(block.rows(sight())) == ["▸ Thought for 2 s"]
+    assert words(block.rows(sight(details=True))) == ["▾ Thought for 2 s", "  deep thought"]
 
 
 def tool(state, result="", name="Bash", arguments='{"command": "pytest -q"}', **more):
     return ToolBlock(name, [arguments], [result], state=None if state is None else ToolResultState(state), **more)
 
 
+def at_right(left, right, width=59):
+    return left + right.rjust(width - len(left))
+
+
 @pytest.mark.parametrize(
     ("block", "row"),
     [
         (tool(None), "◌ Bash    pytest -q"),
-        (tool(None, waiting="asked"), "? Bash    pytest -q                                 asks"),
+        (tool(None, waiting="asked"), at_right("? Bash    pytest -q", "asks")),
         (tool("running"), "◐ Bash    pytest -q"),
-        (tool("success", "ok", seconds=0.003, metadata={"summary": "exit 0"}), "● Bash    pytest -q                         exit 0  3 ms"),
-        (tool("error", "boom"), "✕ Bash    pytest -q                               failed"),
-        (tool("denied", "The user denied it."), "✕ Bash    pytest -q                               denied"),
-        (tool("interrupted", "Stopped: effects unknown."), "– Bash    pytest -q                      effects unknown"),
+        (tool("success", "ok", seconds=0.003, metadata={"summary": "exit 0"}), at_right("● Bash    pytest -q", "exit 0  3 ms")),
+        (tool("error", "boom"), at_right("✕ Bash    pytest -q", "failed")),
+        (tool("denied", "The user denied it."), at_right("✕ Bash    pytest -q", "denied")),
+        (tool("interrupted", "Stopped: effects unknown."), at_right("– Bash    pytest -q", "effects unknown")),
     ],
 )
 def test_a_call_is_one_row_with_its_mark(block, row):
@@ -53,15 +57,22 @@ def test_the_right_column_goes_first_where_it_is_narrow():
 def test_live_output_shows_its_last_lines():
     block = tool("running")
     block.show_progress("".join(f"row {n}\n" for n in range(100)))
-    assert words(block.rows(sight()))[1:] == [f"  row {n}" for n in range(95, 100)]
+    assert words(block.rows(sight()))[1:] == [f"          row {n}" for n in range(95, 100)]
 
 
 def test_a_failure_says_its_first_words_unasked():
-    assert words(tool("error", "\nno such file\nmore\nand more").rows(sight()))[1:] == ["  no such file", "  more"]
+    block = tool("error", "\nno such file\nmore\nand more")
+    assert words(block.rows(sight()))[1:] == ["          no such file", "          more"]
 
 
 def test_an_edit_opens_to_its_diff():
-    block = tool("success", "done", "Edit", '{"file_path": "/home/me/shop/a.py"}', metadata={"diff": "@@ -1 +1 @@\n-a\n+b\n", "summary": "+1 -1"})
+    block = tool(
+        "success",
+        "done",
+        "Edit",
+        '{"file_path": "/home/me/shop/a.py"}',
+        metadata={"diff": "@@ -1 +1 @@\n-a\n+b\n", "summary": "+1 -1"},
+    )
     assert words(block.rows(sight(details=True)))[1:] == ["  1 - a", "  1 + b"]
 
 

@@ -21,11 +21,11 @@ def test_a_paragraph_is_final_when_the_next_block_begins():
 
 
 def test_a_fence_is_one_chunk_with_its_blank_lines():
-    assert chunks("```py\na\n\nb\n```\nafter") == [Chunk("```py\na\n\nb\n```"), Chunk("after")]
+    assert chunks("```py\na\n\nb\n```\nafter\n") == [Chunk("```py\na\n\nb\n```"), Chunk("after\n")]
 
 
 def test_a_loose_list_stays_together():
-    assert chunks("1. a\n\n2. b\n\n   more\n\nafter") == [Chunk("1. a\n\n2. b\n\n   more\n"), Chunk("after")]
+    assert chunks("1. a\n\n2. b\n\n   more\n\nafter\n") == [Chunk("1. a\n\n2. b\n\n   more\n"), Chunk("after\n")]
 
 
 def test_a_long_fence_goes_on_in_the_next_chunk():

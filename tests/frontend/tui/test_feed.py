@@ -38,32 +38,40 @@ def test_blocks_come_in_the_order_of_the_stream():
 
 
 def test_deltas_are_joined_between_frames():
-    page, feed = fed(start(), *text("word " * 500, size=5, open_=True))
+    page, _feed = fed(start(), *text("word " * 500, size=5, open_=True))
     assert (len(page.blocks), page.changes) == (1, 0)
     assert page.frames > 0
     assert page.blocks[0].chunk.source == "word " * 500
 
 
 def test_only_the_open_part_changes():
-    page, feed = fed(start(), *text("one\n\ntwo\n\nthr", open_=True))
-    first, second, third = page.blocks
-    feed.take(ev.TextBlockDeltaEvent(reply_id=REPLY, block_id="t1", delta="ee"))
+    page, feed = fed(start(), *text("one\n\ntwo\n\nthree\nfo", open_=True))
+    feed.take(ev.TextBlockDeltaEvent(reply_id=REPLY, block_id="t1", delta="ur"))
     feed.flush()
-    assert [block.chunk.source.strip() for block in page.blocks] == ["one", "two", "three"]
+    assert [block.chunk.source.strip() for block in page.blocks] == ["one", "two", "three\nfour"]
     assert page.changes == 1
 
 
 def test_a_withdrawn_thought_goes():
     retry = ev.ModelCallRetryEvent(
-        reply_id=REPLY, attempt=2, delay_s=2, error=ev.ErrorInfo(kind="rate_limit", message="slow"), model_name="m", withdrawn=["th1"]
+        reply_id=REPLY,
+        attempt=2,
+        delay_s=2,
+        error=ev.ErrorInfo(kind="rate_limit", message="slow"),
+        model_name="m",
+        withdrawn=["th1"],
     )
     page, _ = fed(start(), *thinking("first"), retry)
     assert [type(block) for block in page.blocks] == [NoticeBlock]
-    assert page.blocks[0].text == "rate limit: trying again in 2.0 s (attempt 2)"
+    assert page.blocks[0].text == "rate limit: trying again in 2 s (attempt 2)"
 
 
 def test_a_call_waits_runs_and_ends():
-    page, feed = fed(start(), *call("Bash", '{"command": "ls"}'), *asks(question("Bash", "{}", {"kind": "command", "target": "ls", "body": "ls"})))
+    page, feed = fed(
+        start(),
+        *call("Bash", '{"command": "ls"}'),
+        *asks(question("Bash", "{}", {"kind": "command", "target": "ls", "body": "ls"})),
+    )
     tool = page.blocks[0]
     assert (tool.waiting, tool.runs) == ("asked", False)
     feed.take(begun("Bash"))
@@ -81,7 +89,9 @@ def test_edited_arguments_are_shown():
 
 
 def test_an_end_says_why():
-    page, _ = fed(start(), end(ev.ReplyEndReason.ERROR, error=ev.ErrorInfo(kind="auth", message="no"), metadata={"notice": "cut"}))
+    page, _ = fed(
+        start(), end(ev.ReplyEndReason.ERROR, error=ev.ErrorInfo(kind="auth", message="no"), metadata={"notice": "cut"})
+    )
     assert [type(block) for block in page.blocks] == [ErrorBlock, NoticeBlock]
 
 

@@ -89,7 +89,7 @@ def wanted(expected: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("row", rows("stream"))
-def test_a_recorded_answer_is_read_right_however_it_is_cut(row: dict[str, Any]):
+def test_law_10_a_recorded_answer_is_read_right_however_it_is_cut(row: dict[str, Any]):
     expected = wanted(row["expected"])
     for how, chunks in cuts(body_of(row)):
         pieces, error = fold(chunks)
@@ -98,7 +98,7 @@ def test_a_recorded_answer_is_read_right_however_it_is_cut(row: dict[str, Any]):
 
 
 @pytest.mark.parametrize("row", rows("stream"))
-def test_a_recorded_answer_cut_anywhere_is_never_taken_for_a_whole_one(row: dict[str, Any]):
+def test_law_10_a_recorded_answer_cut_anywhere_is_never_taken_for_a_whole_one(row: dict[str, Any]):
     body, whole = body_of(row), wanted(row["expected"])
     chance = random.Random(len(body))
     for at in sorted(chance.sample(range(len(body)), min(25, len(body)))):

@@ -274,7 +274,7 @@ def test_a_last_line_without_a_line_end_counts():
     assert read(sse(said("a"), said(finish="stop")).rstrip()) == ([TextPiece("a"), STOP], None)
 
 
-def test_a_corrupted_line_ends_the_answer_after_what_came_before():
+def test_law_10_a_corrupted_line_ends_the_answer_after_what_came_before():
     pieces, kind, _ = broken(said("a"), '{"choices": [', said("b", "stop"))
     assert (pieces, kind) == ([TextPiece("a")], "malformed_stream")
 

@@ -46,6 +46,8 @@ class ChatScreen(Screen[None]):
     def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None) -> None:
         super().__init__()
         self.conversation, self.wardrobe = conversation, wardrobe
+        self.transcript = Transcript(root=conversation.status.root, id="transcript")
+        self.prompt = Prompt(id="prompt")
         self._first = prompt
         self._branch = ""
         self._said = ""
@@ -53,19 +55,16 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
-        status = self.conversation.status
         yield Rows(id="header")
-        yield Transcript(root=status.root, id="transcript")
+        yield self.transcript
         yield Rows(id="queue")
         with Horizontal(id="ask"):
             yield Rows(id="mark")
-            yield Prompt(id="prompt")
+            yield self.prompt
         yield Rows(id="status")
 
     def on_mount(self) -> None:
         """Draw at once; history, branch and the model's library come behind the first frame."""
-        self.transcript = self.query_one(Transcript)
-        self.prompt = self.query_one(Prompt)
         self.bridge = Bridge(self.conversation, self.transcript.feed, self)
         self.dress()
         self.call_after_refresh(self._begin)
@@ -105,7 +104,7 @@ class ChatScreen(Screen[None]):
                 f"This is the demo model, in {folder}: a scripted guide that uses the real tools.",
                 "Type anything to see how it works.",
             )
-        return f"Connected to {status.model}, in {folder}.", "Type what is to be done. / lists commands."
+        return f"Connected to {status.model}, in {folder}.", "Type what is to be done. /help shows keys and commands."
 
     # -- the face of the bridge ----------------------------------------------------------------
 
@@ -309,6 +308,20 @@ class ChatScreen(Screen[None]):
     def _typed(self) -> None:
         if self._said:
             self.say("")
+
+    def on_key(self, event: events.Key) -> None:
+        """What was typed before the prompt had the focus is the prompt's; what comes from there it has no use for."""
+        if event.is_printable or event.key in self.active_bindings:
+            event.stop()
+            event.prevent_default()
+            self.set_focus(self.prompt)
+            self.prompt.post_message(events.Key(event.key, event.character))
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste goes to the prompt, too."""
+        event.stop()
+        event.prevent_default()
+        self.prompt.post_message(events.Paste(event.text))
 
     def on_resize(self, event: events.Resize) -> None:
         """The rows of header and status line depend on the width."""

@@ -67,6 +67,7 @@ class Confirm(ModalScreen[Verdict]):
         self.full = False
         self._held: tuple[Timer, str] | None = None
         self._stepped_out = 0.0
+        self._made: tuple[tuple[str, int], list[Row]] | None = None
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
@@ -100,7 +101,7 @@ class Confirm(ModalScreen[Verdict]):
         """All parts anew, each in its height; the body has what is left, and scrolls."""
         width, height = app_of(self).size
         room = height - {"reason": FIELD_ROWS + 1, "edit": min(FIELD_MOST, height // 2)}.get(self.step, 0)
-        body = sheet.body_rows(self.answers.question, self.ink, width)
+        body = self._body(width)
         parts = self._parts(width, scrolls=False)
         if room - _height(parts) < LEAST:  # whatever else there is scrolls with the body, the answers never do
             body = [*parts["title"][1:], *parts["warnings"][1:], *body]
@@ -116,6 +117,13 @@ class Confirm(ModalScreen[Verdict]):
         arguments = self.query_one("#arguments")
         arguments.display = self.step == "edit"
         arguments.styles.height = min(FIELD_MOST, height // 2)
+
+    def _body(self, width: int) -> list[Row]:
+        """The rows of the body; a long one is not made anew for every key."""
+        key = (self.answers.question.call.id, width)
+        if self._made is None or self._made[0] != key:
+            self._made = key, sheet.body_rows(self.answers.question, self.ink, width)
+        return self._made[1]
 
     def _parts(self, width: int, *, scrolls: bool) -> dict[str, list[Row]]:
         answers, ink = self.answers, self.ink

@@ -24,8 +24,10 @@ class Gap(Enum):
     """Whether a blank row stands before a block."""
 
     ALWAYS = auto()
-    RUN = auto()
-    """None after another block of a run of compact rows."""
+    WORK = auto()
+    """None after another row of thinking or of a call."""
+    NOTICE = auto()
+    """None after another notice."""
     NEVER = auto()
 
 
@@ -102,7 +104,7 @@ class TextPart(Block):
 class ThinkingBlock(Block):
     """What the model thought, folded to a row."""
 
-    gap: ClassVar[Gap] = Gap.RUN
+    gap: ClassVar[Gap] = Gap.WORK
     pieces: list[str] = field(default_factory=list[str])
     seconds: float | None = None
     over: bool = False
@@ -125,7 +127,7 @@ class ThinkingBlock(Block):
 class NoticeBlock(Block):
     """A sentence of the program itself; foreign words may stand in it."""
 
-    gap: ClassVar[Gap] = Gap.RUN
+    gap: ClassVar[Gap] = Gap.NOTICE
     text: str
     mark: str = "·"
 

@@ -245,7 +245,7 @@ class Feed:
                 continue
             block.waiting = ""
             if answer.confirmed:
-                block.name, block.arguments = answer.tool_call.name, [answer.tool_call.input]
+                block.replace(answer.tool_call.name, answer.tool_call.input)
             self._touch(block)
 
     # -- the reply -----------------------------------------------------------------------------

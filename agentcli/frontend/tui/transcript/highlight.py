@@ -11,13 +11,14 @@ from rich.text import Text
 from agentcli.frontend.tui.transcript.ink import Ink
 
 LONGEST_LINE = 2000  # a lexer may be slow on minified files
+LARGEST = 40_000
 
 
 def highlighted(code: str, language: str, ink: Ink) -> Text:
     """The code with its words coloured; plain where the language is not known."""
     lexer = _lexer(language.lower()) if language else None
     text = Text(style=ink.base)
-    if lexer is None or len(max(code.split("\n"), key=len)) > LONGEST_LINE:
+    if lexer is None or len(code) > LARGEST or max(map(len, code.split("\n"))) > LONGEST_LINE:
         return text.append(code, ink.base)
     for kind, part in lexer.get_tokens(code):
         text.append(part, _style(kind, ink))

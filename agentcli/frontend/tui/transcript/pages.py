@@ -136,7 +136,7 @@ class Pages:
         match block.gap_before():
             case Gap.NEVER:
                 return False
-            case Gap.RUN:
-                return before.gap is not Gap.RUN or before.is_open(self.sight)
             case Gap.ALWAYS:
                 return True
+            case Gap.WORK | Gap.NOTICE:
+                return before.gap is not block.gap or before.is_open(self.sight)

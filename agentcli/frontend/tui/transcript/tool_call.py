@@ -18,6 +18,8 @@ from agentcli.view.summary import call_arguments, call_target, effects_unknown, 
 
 RUNNING_MARKS = "◐◓◑◒"
 NAME_WIDTH = 7
+ROOMY = 50
+READ_AHEAD = 2000
 LIVE_ROWS = 5
 LIVE_KEPT = 4000
 SHOWN_HEAD, SHOWN_TAIL = 60, 20
@@ -28,7 +30,7 @@ ARGUMENT_ROWS = 40
 class ToolBlock(Block):
     """One call from the model's first word about it to its result."""
 
-    gap: ClassVar[Gap] = Gap.RUN
+    gap: ClassVar[Gap] = Gap.WORK
     name: str
     arguments: list[str] = field(default_factory=list[str])
     result: list[str] = field(default_factory=list[str])
@@ -40,11 +42,16 @@ class ToolBlock(Block):
     """What it waits for: `asked`, `elsewhere`."""
     began: float | None = None
     seconds: float | None = None
+    _target: str | None = None
 
     @property
     def runs(self) -> bool:
         """Whether its mark changes."""
         return self.state is ToolResultState.RUNNING and not self.waiting
+
+    def replace(self, name: str, arguments: str) -> None:
+        """What was confirmed instead of what the model wrote."""
+        self.name, self.arguments, self._target = name, [arguments], None
 
     def show_progress(self, text: str) -> None:
         """Keep the last of its live output."""
@@ -70,9 +77,24 @@ class ToolBlock(Block):
         room = width - len(lead) - (len(figures) + 2 if right else 0)
         if room < 12 and right:  # the right column gives way to the target
             right, room = [], width - len(lead)
-        target = clipped(call_target(self.name, "".join(self.arguments), sight.root), room)
+        target = clipped(self._aim(sight.root), room)
         left: Row = [Segment(lead, ink.bold), Segment(target, ink.base)]
         return [Segment(f"{mark} ", style), *spread(left, right, width)]
+
+    def _aim(self, root: str) -> str:
+        """The target; while the arguments still come only their beginning is read, so that no frame reads all."""
+        if self._target is not None:
+            return self._target
+        if self.state is not None or self.waiting:
+            self._target = call_target(self.name, "".join(self.arguments), root)
+            return self._target
+        head, size = list[str](), 0
+        for piece in self.arguments:
+            head.append(piece)
+            size += len(piece)
+            if size > READ_AHEAD:
+                break
+        return call_target(self.name, "".join(head), root)
 
     def _mark(self, sight: Sight) -> tuple[str, Style]:
         ink = sight.ink
@@ -113,15 +135,20 @@ class ToolBlock(Block):
         live = clean(self.progress or self.text[-LIVE_KEPT:]).rstrip()
         if not live:
             return []
-        lines = live.split("\n")[-LIVE_ROWS:]
-        return marked([[Segment(clipped(line, sight.text_width), sight.ink.muted)] for line in lines])
+        return self._below(live.split("\n")[-LIVE_ROWS:], sight)
 
     def _fault(self, sight: Sight) -> list[Row]:
         """The first words of a failure; a success keeps to its row."""
         if self.state in (None, ToolResultState.RUNNING, ToolResultState.SUCCESS):
             return []
         lines = [line for line in clean(self.text[:2000]).split("\n") if line.strip()][:2]
-        return marked([[Segment(clipped(line, sight.text_width), sight.ink.muted)] for line in lines])
+        return self._below(lines, sight)
+
+    def _below(self, lines: list[str], sight: Sight) -> list[Row]:
+        """Lines under the target, one row each."""
+        indent = NAME_WIDTH + 1 if sight.text_width >= ROOMY else 0
+        shown = [[Segment(" " * indent + clipped(line, sight.text_width - indent), sight.ink.muted)] for line in lines]
+        return marked(shown)
 
     def _details(self, sight: Sight) -> list[Row]:
         ink, width = sight.ink, sight.text_width
