@@ -22,7 +22,7 @@ TURNS = [
     ],
     [
         {
-            "text": "The database address is `db.internal:5432`. The code takes it from the environment; I let it read the settings."
+            "text": "The database address is `db.internal:5432`. The code takes it from the environment; I change that."
         },
         {"tool_call": {"id": "c3", "name": "Edit", "input": {"file_path": "src/app.py", "old_string": CODE, "new_string": NEW}}},
     ],

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-from agentcli.cli.say import row
+from agentcli.cli.say import row, say
 from agentcli.runtime import catalogue
 from agentcli.view.clean import clean
 from agentcli.view.summary import call_target
@@ -34,7 +34,10 @@ def _list(as_json: bool) -> int:
 
 
 def _show(prefix: str, as_json: bool) -> int:
-    for msg in catalogue.session_messages(prefix):
+    story = catalogue.session_story(prefix)
+    for sentence in story.lost:
+        say(sentence)
+    for msg in story.messages:
         fields = msg.model_dump(mode="json")
         if as_json:
             print(json.dumps(fields))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from agentcli import paths
 from agentcli.ledger.message import Msg
 from agentcli.session.store import SessionRow, SessionStore
@@ -12,7 +15,16 @@ def session_rows() -> list[SessionRow]:
     return SessionStore(paths.data_dir()).rows()
 
 
-def session_messages(prefix: str) -> list[Msg]:
-    """The messages of a session, by its id or a unique beginning of it."""
+@dataclass(slots=True, frozen=True)
+class Story:
+    """What a session holds, and what of it is lost."""
+
+    messages: Sequence[Msg]
+    lost: Sequence[str]
+
+
+def session_story(prefix: str) -> Story:
+    """A session by its id or a unique beginning of it; nothing is locked or repaired."""
     store = SessionStore(paths.data_dir())
-    return store.read(store.find(prefix)).messages
+    loaded = store.read(store.find(prefix))
+    return Story(loaded.messages, loaded.lost)

@@ -32,6 +32,8 @@ class Status:
 
     session_id: str
     """Empty while no session was made."""
+    reply_id: str
+    """The current reply's; what an answer is for."""
     mode: PermissionMode
     model: str
     demo: bool
@@ -69,6 +71,7 @@ class Conversation:
         agent, state = self._agent, self._agent.state
         return Status(
             session_id=state.session_id if self._keeper.made else "",
+            reply_id=state.reply_id,
             mode=state.permission_context.mode,
             model=self._spec.name,
             demo=self._spec.name == "demo",

@@ -17,6 +17,7 @@ HOLD = "hold"
 @dataclass(slots=True, frozen=True)
 class FakeStatus:
     session_id: str = "s" * 16
+    reply_id: str = "r1"
     waiting: tuple[ToolCallBlock, ...] = ()
     unfinished: bool = False
     notices: tuple[str, ...] = ()

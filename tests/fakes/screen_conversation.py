@@ -19,6 +19,7 @@ REPLY = "r1"
 def status(**changes):
     values = dict(
         session_id="k7f3abcdefgh2345",
+        reply_id="",
         mode=PermissionMode.DEFAULT,
         model="gpt-5.1",
         demo=False,

@@ -178,19 +178,17 @@ async def test_prompt_while_something_waits_is_not_sent(out, capsys):
 
 
 async def test_prompt_goes_out_after_on_ask_has_answered_what_waits(out):
-    fake = FakeConversation(
-        [asks(call()), [*said("denied"), end()], [start("r2"), *said("next", "r2"), end()]], FakeStatus(waiting=(call(),))
-    )
+    fake = FakeConversation([[*said("denied"), end()], [start("r2"), *said("next", "r2"), end()]], FakeStatus(waiting=(call(),)))
     assert await Headless(fake, Request(prompt="more", output="events", on_ask="deny"), out.pipe).run() == 0
-    assert [type(item).__name__ for item in fake.inputs] == ["NoneType", "UserConfirmResultEvent", "Msg"]
+    assert [type(item).__name__ for item in fake.inputs] == ["UserConfirmResultEvent", "Msg"]
     assert types(out.read())[0] == "MODEL_CALL_START"
 
 
 async def test_answer_answers_everything_that_waits(out):
     both = (call(), call(call_id="c2"))
-    fake = FakeConversation([asks(*both), [*said("over"), end()]], FakeStatus(waiting=both))
+    fake = FakeConversation([[*said("over"), end()]], FakeStatus(waiting=both))
     assert await Headless(fake, Request(answer="allow"), out.pipe).run() == 0
-    assert fake.inputs[1].confirm_results == answered(True, *both, digest=None).confirm_results
+    assert fake.inputs[0].confirm_results == answered(True, *both, digest=None).confirm_results
 
 
 async def test_answer_with_nothing_waiting_is_refused(out):

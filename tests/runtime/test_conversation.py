@@ -8,7 +8,7 @@ from agentcli.ledger import event as ev
 from agentcli.ledger.message import Msg, UserMsg
 from agentcli.ledger.rule import PermissionMode
 from agentcli.runtime.assemble import Options, open_conversation
-from agentcli.runtime.catalogue import session_messages, session_rows
+from agentcli.runtime.catalogue import session_rows, session_story
 from agentcli.runtime.command import SetMode
 from tests.fakes.agent import answer, call, refold, types
 
@@ -60,7 +60,7 @@ async def test_the_main_job_asks_reads_after_the_answer_and_is_saved(desk):
     second = await run(conversation, answer(first))
     session = conversation.status.session_id
     await conversation.close()
-    saved = session_messages(session[:10])
+    saved = session_story(session[:10]).messages
     assert [msg.role for msg in saved] == ["user", "assistant"]
     assert saved[-1] == refold(first, second)
     assert "hello" in saved[-1].result("c1").text
@@ -80,6 +80,25 @@ async def test_a_killed_question_is_open_again_and_is_answered_once(desk):
     assert done[-1].finished_reason == "completed"
     with pytest.raises(NothingWaiting):
         await run(again, answer(announced))
+    await again.close()
+
+
+async def test_law_6_a_file_that_changed_since_it_was_shown_is_asked_again_whoever_answers_blindly(desk):
+    turns = [
+        [call("r1", "Read", file_path="a.txt")],
+        [call("c1", "Edit", file_path="a.txt", old_string="hello", new_string="bye")],
+    ]
+    conversation = await opened(desk, turns, mode=PermissionMode.DEFAULT)
+    first = await run(conversation)
+    paused = await run(conversation, answer(first))
+    session = conversation.status.session_id
+    await conversation.close()
+    (desk / "project/a.txt").write_text("hello\nhello again\n")
+    again = await opened(desk, [[{"text": "over"}]], resume=session)
+    blind = answer(paused).model_copy(update={"reply_id": again.status.reply_id})
+    events = await run(again, blind)
+    assert types(events) == ["REQUIRE_USER_CONFIRM", "REPLY_PAUSED"]
+    assert (desk / "project/a.txt").read_text() == "hello\nhello again\n"
     await again.close()
 
 

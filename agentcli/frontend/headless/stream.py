@@ -53,6 +53,8 @@ class Standing(Protocol):
     @property
     def session_id(self) -> str: ...
     @property
+    def reply_id(self) -> str: ...
+    @property
     def waiting(self) -> Sequence[ToolCallBlock]: ...
     @property
     def unfinished(self) -> bool: ...
@@ -129,26 +131,22 @@ class Headless:
         how = self.request.answer or self.request.on_ask
         if how == "stop" or not _asked(self.conversation.status.waiting):
             return await self._play(None)
-        # An announcement that is answered at once is no stream for the reader: the answer comes first.
-        paused = await self._pass_on(None, silent=True)
-        if not isinstance(paused, ReplyPausedEvent):
-            raise NothingWaiting("nothing is waiting for this answer")
-        if self.request.answer:
-            self.digests.clear()  # the person who answers saw another preview; the runtime compares its own
-        return await self._play(self._answer(paused, how == "allow"))
+        # It is not announced anew: whoever answers saw the preview of then, and the runtime compares it with now.
+        status = self.conversation.status
+        return await self._play(self._answer(status.reply_id, status.waiting, how == "allow"))
 
     async def _play(self, inputs: Input | None) -> int:
         """One stream, and those that our own answers cause, with one terminal event; the exit code."""
         end = await self._pass_on(inputs)
         while isinstance(end, ReplyPausedEvent) and self._answers_by_itself(end):
-            end = await self._pass_on(self._answer(end, self.request.on_ask == "allow"))
+            end = await self._pass_on(self._answer(end.reply_id, end.waiting, self.request.on_ask == "allow"))
         if end is None:
             return DONE
         await self.form.end(self.conversation.status.session_id, end)
         self._tell_end(end)
         return exit_code(end)
 
-    async def _pass_on(self, inputs: Input | None, *, silent: bool = False) -> Terminal | None:
+    async def _pass_on(self, inputs: Input | None) -> Terminal | None:
         """Give the events of a stream to stdout; the terminal one is handed back."""
         end: Terminal | None = None
         self.running = True
@@ -165,10 +163,9 @@ class Headless:
                         tell(f"{event.error.message}; attempt {event.attempt} in {event.delay_s:.0f} s")
                     case _:
                         pass
-                if not silent:
-                    await self.form.event(event)
-                    if self.pipe.broken:
-                        self.conversation.interrupt()
+                await self.form.event(event)
+                if self.pipe.broken:
+                    self.conversation.interrupt()
         finally:
             self.running = False
         return end
@@ -177,11 +174,9 @@ class Headless:
         free = self.stopped is None and not self.pipe.broken
         return free and self.request.on_ask != "stop" and bool(_asked(paused.waiting))
 
-    def _answer(self, paused: ReplyPausedEvent, allow: bool) -> UserConfirmResultEvent:
-        results = [
-            ConfirmResult(confirmed=allow, tool_call=call, digest=self.digests.get(call.id)) for call in _asked(paused.waiting)
-        ]
-        return UserConfirmResultEvent(reply_id=paused.reply_id, confirm_results=results)
+    def _answer(self, reply_id: str, waiting: Sequence[ToolCallBlock], allow: bool) -> UserConfirmResultEvent:
+        results = [ConfirmResult(confirmed=allow, tool_call=call, digest=self.digests.get(call.id)) for call in _asked(waiting)]
+        return UserConfirmResultEvent(reply_id=reply_id, confirm_results=results)
 
     def _tell_end(self, end: Terminal) -> None:
         if isinstance(end, ReplyPausedEvent):

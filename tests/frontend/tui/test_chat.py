@@ -256,6 +256,23 @@ async def test_the_end_is_followed_until_the_user_scrolls_up_and_end_returns():
         await until_shown(pilot, "the last")
 
 
+async def test_opening_details_keeps_the_place_of_who_reads_further_up():
+    lines = "".join(f"line {n}\n\n" for n in range(100))
+    events_ = [start(), *thinking("a\n\n" * 30), *text(lines), end()]
+    async with chat(FakeConversation(events_)).run_test() as pilot:
+        await pilot.press("a", "enter")
+        await until_shown(pilot, "line 99")
+        await pilot.press(*["pageup"] * 5)
+        await pilot.pause()
+        top = screen_text(pilot.app)[3]
+        await pilot.press("ctrl+o")
+        await pilot.pause(0.1)
+        assert top in screen_text(pilot.app)[2:5]
+        await pilot.resize_terminal(60, 24)
+        await pilot.pause(0.1)
+        assert top in screen_text(pilot.app)[2:5]
+
+
 async def test_the_mark_moves_only_while_a_call_runs():
     go = asyncio.Event()
     conversation = FakeConversation([start(), *call("Bash", "{}"), begun("Bash"), go, *result("Bash", "")[1:], end()])

@@ -97,6 +97,12 @@ class Pages:
         self._starts = starts + [start + count for start in self._starts]
         return count
 
+    def reach(self, block: Block) -> None:
+        """Make rows of earlier blocks down to this one."""
+        index = self._places.get(id(block), self.first)
+        while self.first > index:
+            self.earlier(AHEAD)
+
     def trim(self) -> None:
         """Forget the rows of the oldest blocks, where there are too many."""
         excess = len(self.rows) - KEPT

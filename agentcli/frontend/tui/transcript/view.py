@@ -138,26 +138,27 @@ class Transcript(ScrollView, can_focus=False):
         self._look(details=not self.details)
 
     def _look(self, **changes: object) -> None:
+        """Make the rows anew, the tail first; who reads further up keeps his place."""
         self.feed.flush()
         self._place_added()
         self._changed.clear()
-        self.screen.clear_selection() if self.is_attached else None
+        if self.is_attached:
+            self.screen.clear_selection()
+        anchor = None if self.following else self.pages.block_at(int(self.scroll_y))
         self.pages.look(self.size.height, **changes)
-        if not self.following:
-            self.following = True
+        if anchor is not None:
+            self.pages.reach(anchor)
         self._show()
+        if anchor is not None:
+            self.scroll_to(y=self.pages.span(anchor)[0], animate=False, force=True)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap anew, the tail first."""
-        width = event.size.width
-        if width != self.pages.sight.width or not self._ready:
+        """Another width wraps anew."""
+        if event.size.width != self.pages.sight.width or not self._ready:
             self._ready = True
-            following = self.following
-            above = len(self.pages) - int(self.scroll_y)
-            self.feed.flush()
-            self._place_added()
-            self.pages.look(max(event.size.height, 0 if following else above), width=width)
-        self._show()
+            self._look(width=event.size.width)
+        else:
+            self._show()
 
     # -- moving --------------------------------------------------------------------------------
 
