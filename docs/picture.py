@@ -21,9 +21,7 @@ TURNS = [
         {"tool_call": {"id": "c2", "name": "Read", "input": {"file_path": "src/app.py"}}},
     ],
     [
-        {
-            "text": "The database address is `db.internal:5432`. The code takes it from the environment; I change that."
-        },
+        {"text": "The database address is `db.internal:5432`. The code takes it from the environment; I change that."},
         {"tool_call": {"id": "c3", "name": "Edit", "input": {"file_path": "src/app.py", "old_string": CODE, "new_string": NEW}}},
     ],
 ]

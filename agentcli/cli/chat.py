@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-
 from typing import TYPE_CHECKING
 
 from agentcli.errors import UsageError
