@@ -69,7 +69,7 @@ def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[To
             standing.append(verdict)
         else:
             blocked = True
-            if call.state != ToolCallState.ASKING and not any(verdict.collides(other) for other in standing):
+            if call.state != ToolCallState.ASKING and not any(verdict.hangs_on(other) for other in standing):
                 asks.append(verdict)
             standing.append(verdict)
     return ready, asks, refused

@@ -18,8 +18,8 @@ from agentcli.tool.schema import parse_arguments
 
 NEVER_STARTED = "never started: the program ended, or the user went on, before this call ran."
 CUT_OFF = "never started: its arguments were cut off."
-UNKNOWN = "interrupted, effects unknown: the program ended while this call ran. It was not run again; look before you repeat it."
-LOOKED_ONLY = "interrupted: the program ended while this call ran. It changes nothing and can be asked for again."
+UNKNOWN = "interrupted, effects unknown: the program ended during this call. Look at the present state before you repeat it."
+LOOKED_ONLY = "interrupted: the program ended during this call. It changes nothing and can be asked for again."
 
 
 def model_request(work: Work) -> ModelRequest:
@@ -102,7 +102,7 @@ def effects_of(started: Started) -> str:
         return UNKNOWN
     seen = [_Seen(path, _verdict(path, before, after)) for path, (before, after) in started.files.items()]
     words = "; ".join(f"{one.path}: {one.verdict}" for one in seen)
-    return f"interrupted: the program ended while this call ran. It was not run again. {words}."
+    return f"interrupted: the program ended during this call. {words}."
 
 
 def _verdict(path: str, before: str | None, after: str | None) -> str:

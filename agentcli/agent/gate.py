@@ -13,7 +13,7 @@ from agentcli.errors import ToolError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState
 from agentcli.ledger.preview import Preview
-from agentcli.ledger.rule import PermissionBehavior, PermissionRule
+from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
 from agentcli.ledger.state import Question
 from agentcli.permission.decision import PermissionDecision
 from agentcli.permission.subject import Kind, Subject, Way
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 
 CHANGED = "The file has changed since the first question."
+NO_SHELL = "EXPLORE is read-only and runs no shell command here: there is no sandbox; use Read, Glob and Grep"
 ALLOWED_BEFORE = "Allowed before the restart, not started."
 
 
@@ -57,10 +58,15 @@ class Verdict:
             case Kind.FREE:
                 return True
 
-    def collides(self, other: Verdict) -> bool:
-        """Whether one of the two changes what the other one touches."""
-        mine = {target.path: target.way for target in self.subject.targets}
-        both = [(mine[target.path], target.way) for target in other.subject.targets if target.path in mine]
+    def hangs_on(self, earlier: Verdict) -> bool:
+        """Whether what this call shows and does depends on a file that an earlier one changes, or the other way round.
+
+        What a command shows is its line, whatever it touches.
+        """
+        if self.subject.kind != Kind.FILE:
+            return False
+        touched = {target.path: target.way for target in earlier.subject.targets}
+        both = [(touched[target.path], target.way) for target in self.subject.targets if target.path in touched]
         return any(way != Way.LOOK for pair in both for way in pair)
 
 
@@ -79,8 +85,16 @@ def judge(work: Work, call: ToolCallBlock) -> Verdict | str:
     except Exception as error:  # the edge of a tool
         log.exception("tool %s could not tell its targets", call.name)
         return f"The tool failed before it started: {type(error).__name__}: {error}"
-    decision = work.engine.decide(subject, work.state.permission_context.mode)
-    return Verdict(call, tool, arguments, subject, decision)
+    return Verdict(call, tool, arguments, subject, _decide(work, subject))
+
+
+def _decide(work: Work, subject: Subject) -> PermissionDecision:
+    mode = work.state.permission_context.mode
+    decision = work.engine.decide(subject, mode)
+    if mode != PermissionMode.EXPLORE or subject.kind != Kind.SHELL or decision.behavior == PermissionBehavior.DENY:
+        return decision
+    # Law 7 is enforced twice: what the engine lets through needs a sandbox as well, and there is none yet.
+    return decision.model_copy(update={"behavior": PermissionBehavior.DENY, "reason": NO_SHELL, "suggested_rules": []})
 
 
 async def preview_of(work: Work, verdict: Verdict) -> Preview | str:

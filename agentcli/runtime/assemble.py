@@ -115,7 +115,8 @@ async def _open(options: Options, made: Prepared) -> Conversation:
     else:
         state = AgentState(session_id=opened.session_id, permission_context=permission)
     keeper = Keeper(made.store, made.rules, place.root, _header(made, opened), opened.log)
-    tools = Toolkit([*builtin_tools(), *made.external])
+    keys = [provider.api_key_env for provider in made.settings.providers.values() if provider.api_key_env]
+    tools = Toolkit([*builtin_tools(hidden=keys), *made.external])
     model = make_model(made.spec)
     agent = Agent(
         "agent",
@@ -208,7 +209,7 @@ def _model(settings: Settings, options: Options, saved: Saved | None, notices: l
     except ConfigError as error:
         if options.headless or options.model is not None:
             raise
-        notices.append(f"This is the demo model: {error}.")
+        notices.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
         return ModelSpec(name="demo", model="demo")
     return spec
 

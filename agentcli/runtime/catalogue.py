@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agentcli import paths
+from agentcli.config.load import load_settings
 from agentcli.ledger.message import Msg
 from agentcli.session.store import SessionRow, SessionStore
+
+
+def theme_folders() -> list[Path]:
+    """Folders with theme files, the user's own first."""
+    return paths.themes_dirs()
+
+
+def theme_name(flag: str | None) -> str | None:
+    """The theme that is wished for: flag, environment, settings."""
+    return flag or load_settings(None).theme
 
 
 def session_rows() -> list[SessionRow]:

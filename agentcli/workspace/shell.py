@@ -16,13 +16,14 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from agentcli.errors import ToolError
 from agentcli.workspace import warden
+from agentcli.workspace.root import below
 
 DRAIN_SECONDS = 0.2
 """How long output is read after the command itself has ended; a grandchild may hold the pipe for ever."""
@@ -52,6 +53,8 @@ QUIET = {
 STEERING = {
     "BASH_ENV", "ENV", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GREP_OPTIONS", "LD_AUDIT",
     "LD_PRELOAD", "LESSCLOSE", "LESSOPEN", "PROMPT_COMMAND", "RIPGREP_CONFIG_PATH", "SHELLOPTS", "BASHOPTS",
+    "CDPATH", "GLOBIGNORE", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "MAGIC", "TAR_OPTIONS",
+    "POSIXLY_CORRECT", "PWD", "OLDPWD",
 }  # fmt: skip
 
 
@@ -77,10 +80,17 @@ def can_run() -> bool:
     return os.name == "posix" and bool(sys.executable) and shell_program() is not None
 
 
-def quiet_environment(base: Mapping[str, str], call_id: str, hidden: Collection[str] = ()) -> dict[str, str]:
-    """What a command may know: no key of a model provider, nothing that steers programs, nothing that asks."""
+def quiet_environment(
+    base: Mapping[str, str], call_id: str, hidden: Collection[str] = (), distrusted: Sequence[str] = ()
+) -> dict[str, str]:
+    """What a command may know: no key of a model provider, nothing that steers programs, nothing that asks.
+
+    Args:
+        distrusted: folders whose programs it does not find by name.
+    """
     kept = {name: value for name, value in base.items() if not (name in hidden or name in STEERING or private(name))}
     folders = [folder for folder in kept.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
+    folders = [folder for folder in folders if not below(os.path.realpath(folder), distrusted)]
     return {**kept, "PATH": os.pathsep.join(folders), **QUIET, CALL_MARK: call_id, RUN_MARK: uuid.uuid4().hex}
 
 

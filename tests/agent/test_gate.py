@@ -42,3 +42,16 @@ def test_law_5_whatever_is_not_proven_has_a_record_before_it_starts(tmp_path, co
 def test_law_5_looking_is_harmless_and_writing_is_not(tmp_path):
     assert verdict(tmp_path, "Read", file_path="a.txt").harmless
     assert not verdict(tmp_path, "Write", file_path="a.txt", content="").harmless
+
+
+async def test_commands_are_asked_together_whatever_they_touch_and_an_edit_waits_for_the_command_before_it(tmp_path):
+    from tests.fakes.agent import call
+
+    (tmp_path / "ran.txt").write_text("x\n")
+    steps = [
+        call("c1", "Bash", command="echo a >> ran.txt"),
+        call("c2", "Bash", command="echo b >> ran.txt"),
+        call("c3", "Read", file_path="ran.txt"),
+    ]
+    events = await Stand([steps], *builtin_tools(), root=str(tmp_path)).run()
+    assert [block.id for block in events[-1].waiting] == ["c1", "c2"]

@@ -110,7 +110,7 @@ def test_a_call_that_can_never_run_is_denied_with_its_fault(stage):
 @pytest.mark.parametrize(
     "rules", [{"allow": ["Bash", "Write", "Edit", "mcp__srv__*", "tell"]}, {"ask": ["Bash", "Write", "Edit", "mcp__srv__*"]}]
 )
-def test_explore_changes_nothing_whatever_the_rules(stage, rules):
+def test_law_7_explore_changes_nothing_whatever_the_rules(stage, rules):
     calls = [stage.write("src/a.py"), stage.edit("src/a.py"), stage.function("mcp__srv__put"), stage.function("tell")]
     lines = [stage.shell(line) for line in ("make", "echo x > f", "touch f", "git status", "ls; rm x", "curl x", "(")]
     assert [stage.says(call, "explore", **rules) for call in [*calls, *lines]] == ["deny"] * 11

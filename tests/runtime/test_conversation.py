@@ -197,7 +197,7 @@ async def test_nothing_configured_starts_a_screen_on_the_demo_and_stops_a_run(de
         await open_conversation(Options(headless=True))
     conversation = await open_conversation(Options())
     assert conversation.status.demo
-    assert "demo" in " ".join(conversation.status.notices)
+    assert "OPENAI_API_KEY" in " ".join(conversation.status.notices)
     await conversation.close()
 
 
@@ -231,3 +231,27 @@ async def test_a_reply_that_a_crash_cut_off_goes_on_without_a_second_start(desk)
     assert events[-1].finished_reason == "completed"
     assert isinstance(events[-1], ev.ReplyEndEvent)
     await again.close()
+
+
+async def test_law_7_explore_changes_nothing_whatever_rules_and_answers_say(desk):
+    (desk / "config/config.toml").write_text('[permissions]\nallow = ["Bash", "Write", "Edit", "Write(**)", "Edit(**)"]\n')
+    calls = [
+        call("c1", "Write", file_path="new.txt", content="x"),
+        call("c2", "Edit", file_path="a.txt", old_string="hello", new_string="bye"),
+        call("c3", "Bash", command="touch new.txt"),
+        call("c4", "Bash", command="ls & touch new.txt"),
+        call("c5", "Bash", command="find . -name a.txt -delete"),
+        call("c6", "Bash", command="ls"),
+    ]
+    turns = [[call("r1", "Read", file_path="a.txt")], calls, [{"text": "over"}]]
+    conversation = await opened(desk, turns, mode=PermissionMode.EXPLORE)
+    events = await run(conversation)
+    msg = refold(events)
+    assert events[-1].finished_reason == "completed"
+    assert {block.id: block.state.value for block in msg.content if block.type == "tool_result"} == {
+        "r1": "success",
+        **{f"c{n}": "denied" for n in range(1, 7)},
+    }
+    assert sorted(path.name for path in (desk / "project").iterdir()) == [".git", "a.txt"]
+    assert (desk / "project/a.txt").read_text() == "hello\n"
+    await conversation.close()

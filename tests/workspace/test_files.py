@@ -33,7 +33,7 @@ def test_mode_stays_and_no_temporary_is_left(tmp_path):
     assert (target.read_bytes(), stat.S_IMODE(target.stat().st_mode), os.listdir(tmp_path)) == (b"new", 0o751, ["run.sh"])
 
 
-def test_a_file_changed_since_is_refused(tmp_path):
+def test_law_11_a_file_changed_since_is_refused(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
     before = kept(target)
@@ -107,7 +107,7 @@ def test_a_read_only_file_is_refused(tmp_path):
         replace_file(str(target), b"y", kept(target))
 
 
-def test_a_failed_write_changes_nothing(tmp_path, monkeypatch):
+def test_law_11_a_failed_write_changes_nothing(tmp_path, monkeypatch):
     target = tmp_path / "a"
     target.write_bytes(b"old")
 

@@ -72,7 +72,7 @@ STUBBORN = {
 
 @NEEDS_PROC
 @pytest.mark.parametrize("line", STUBBORN.values(), ids=STUBBORN)
-async def test_time_limit_ends_the_whole_tree_within_two_seconds(run, line):
+async def test_law_12_time_limit_ends_the_whole_tree_within_two_seconds(run, line):
     done = await run(line, 0.3)
     assert (done.output, done.ended.timed_out, done.ended.left, done.left()) == (b"before\n", True, (), [])
     assert done.seconds < 2.3
@@ -93,7 +93,7 @@ async def test_a_command_that_kills_its_warden_leaves_nothing(run):
 
 
 @NEEDS_PROC
-async def test_cancellation_ends_the_whole_tree(run):
+async def test_law_12_cancellation_ends_the_whole_tree(run):
     task = asyncio.create_task(run(f"(trap '' TERM; {SLEEPER}) & echo before; wait"))
     while not run.output:
         await asyncio.sleep(0.01)
@@ -135,7 +135,7 @@ async def test_a_grandchild_that_holds_the_pipe_does_not_block(run, line):
         os.kill(pid, 9)
 
 
-async def test_there_is_nothing_to_read_and_no_terminal(run):
+async def test_law_12_there_is_nothing_to_read_and_no_terminal(run):
     done = await run("cat; tty; (: </dev/tty) 2>/dev/null || echo none")
     assert done.output == b"not a tty\nnone\n"
 
@@ -151,6 +151,7 @@ async def test_a_command_is_told_its_call_and_no_keys(run):
 
 
 def test_relative_folders_are_no_place_for_programs():
+    assert quiet_environment({"PATH": "/w/bin:/bin"}, "c", (), ("/w",))["PATH"] == "/bin"
     environment = quiet_environment({"PATH": ".:/usr/bin::bin:/bin", "HOME": "/h"}, "c")
     assert (environment["PATH"], environment["HOME"]) == ("/usr/bin:/bin", "/h")
 

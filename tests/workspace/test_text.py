@@ -21,7 +21,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize(("data", "old", "new", "after"), KEPT.values(), ids=KEPT)
-def test_an_edit_changes_its_bytes_and_no_others(data, old, new, after):
+def test_law_11_an_edit_changes_its_bytes_and_no_others(data, old, new, after):
     assert replace_text(data, old, new, False) == after
 
 
@@ -52,7 +52,7 @@ def test_utf16_is_matched_at_whole_characters_only():
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))
-def test_any_bytes_around_an_edit_stay(left, right):
+def test_law_11_any_bytes_around_an_edit_stay(left, right):
     data = left + b"<<needle>>" + right
     if writing_of(data).width > 1:
         return

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agentcli.errors import UsageError
 from agentcli.frontend.tui.chat_app import ChatApp
 from agentcli.frontend.tui.prepaint import Terminal
 from agentcli.frontend.tui.themes import Wardrobe
@@ -40,8 +41,10 @@ async def _play(options: Options, prompt: str | None, terminal: Terminal) -> End
     conversation = await open_conversation(options)
     ending = Ending()
     try:
-        themes = load_themes(reversed(catalogue.paths.themes_dirs()))
-        app = ChatApp(conversation, Wardrobe(themes, options.theme or os.environ.get("AGENTCLI_THEME")), prompt)
+        themes = load_themes(reversed(catalogue.theme_folders()))
+        if options.theme is not None and options.theme not in themes.found:
+            raise UsageError(f"there is no theme {options.theme}; `agentcli themes` lists them")
+        app = ChatApp(conversation, Wardrobe(themes, catalogue.theme_name(options.theme)), prompt)
         _listen(app, terminal, ending)
         terminal.hand_over()
         await app.run_async()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import aclosing
 
 from agentcli.errors import ToolError
@@ -64,7 +64,7 @@ class Bash(ToolBase):
         if shell is None:
             raise ToolError("there is no shell on this machine")
         milliseconds = int(arguments.get("timeout") or DEFAULT_MS)
-        environment = quiet_environment(os.environ, context.call_id, self.hidden)
+        environment = quiet_environment(os.environ, context.call_id, self.hidden, self._distrusted(arguments, context.place))
         command = await Command.start([shell, "-c", arguments["command"]], context.place.cwd, environment)
         told = Telling()
         try:
@@ -77,6 +77,11 @@ class Bash(ToolBase):
         finally:
             ended = await command.close()
         yield told.end(ended, milliseconds)
+
+    def _distrusted(self, arguments: Arguments, place: Place) -> Sequence[str]:
+        # A line that nobody is asked about was judged by the names of its programs; the repository must not supply those.
+        line = self.subject(arguments, place).line
+        return (place.root, place.cwd, *place.added) if line is not None and line.proven else ()
 
 
 class Telling:

@@ -30,9 +30,14 @@ class LookTool(ToolBase):
 
     def preview(self, arguments: Arguments, context: ToolContext) -> Preview:
         path = self.target(arguments, context.place)
-        body = json.dumps(arguments, indent=2, ensure_ascii=False)
+        body = "\n".join(f"{key}: {_on_a_line(value)}" for key, value in arguments.items())
         # not over the file's bytes: a log that grows would be asked for ever; over the path, because a link may be turned
         return Preview(kind="text", target=path, body=body, digest=digest_of(self.name, arguments, os.fsencode(path)))
+
+
+def _on_a_line(value: object) -> str:
+    """A value as it is, where that is one plain line; else as JSON."""
+    return value if isinstance(value, str) and value.isprintable() and value.strip() == value else json.dumps(value)
 
 
 def keep_of(context: ToolContext) -> Keep:

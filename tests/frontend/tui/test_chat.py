@@ -285,7 +285,7 @@ async def test_the_mark_moves_only_while_a_call_runs():
         assert (view._beat, view._frame) == (None, None)
 
 
-async def test_idle_has_no_timer():
+async def test_law_14_idle_has_no_timer():
     async with chat(FakeConversation([start(), *text("x"), end()])).run_test() as pilot:
         await pilot.press("a", "enter")
         await until(pilot, lambda: not pilot.app.screen.bridge.running)

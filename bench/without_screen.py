@@ -1,0 +1,81 @@
+"""The phases that need no terminal: start of a process, tool loop, and what the session log grows by."""
+
+import statistics
+import sys
+from collections.abc import Iterator
+
+from world import Figure, Ran, World, quantile, ratio, times, timed
+
+
+def startup(world: World, rounds: int) -> Iterator[Figure]:
+    """Commands against `python -c pass`, in turns, so that a slow minute hits all of them."""
+    commands = {
+        "pass": [sys.executable, "-c", "pass"],
+        "--version": [world.agentcli, "--version"],
+        "--help": [world.agentcli, "--help"],
+        "run": [world.agentcli, "run", "say ok"],
+    }
+    ran: dict[str, list[Ran]] = {name: [] for name in commands}
+    for _ in range(rounds + 1):
+        for name, command in commands.items():
+            ran[name].append(_sound(timed(command, world)))
+    for found in ran.values():
+        del found[0]  # the first one compiles, and fills the disk's cache
+    floor = _least(ran["pass"])
+    yield Figure("startup", "python -c pass, wall", floor * 1000, "ms", noisy=True)
+    for name, target in (("--version", 2.5), ("--help", 4.0), ("run", None)):
+        yield Figure("startup", f"{name}, wall, least", ratio(_least(ran[name]), floor), "x pass", target, noisy=True)
+        middle = ratio(_middle(ran[name], "wall"), _middle(ran["pass"], "wall"))
+        yield Figure("startup", f"{name}, wall, median", middle, "x pass", noisy=True)
+        yield Figure("startup", f"{name}, CPU", _middle(ran[name], "cpu") * 1000, "ms")
+        yield Figure("startup", f"{name}, peak memory", _middle(ran[name], "peak"), "MB")
+
+
+def _least(ran: list[Ran]) -> float:
+    return min(one.wall for one in ran)
+
+
+def _middle(ran: list[Ran], field: str) -> float:
+    return statistics.median(getattr(one, field) for one in ran)
+
+
+def _sound(ran: Ran) -> Ran:
+    if ran.code != 0:
+        raise RuntimeError(f"exit code {ran.code}: {ran.said[-600:]}")
+    return ran
+
+
+def loop(world: World) -> Iterator[Figure]:
+    """From the server's last byte to the next request, with a read of a file between them."""
+    for calls in (20, 300):
+        gaps, ran, _ = _looped(world, calls)
+        target = 5.0 if calls == 20 else None
+        yield Figure("loop", f"gap p50, {calls} reads", times(quantile(gaps, 0.5), 1000), "ms", target, noisy=True)
+        yield Figure("loop", f"gap p95, {calls} reads", times(quantile(gaps, 0.95), 1000), "ms", noisy=True)
+        yield Figure("loop", f"CPU of the whole run, {calls} reads", ran.cpu / calls * 1000, "ms an iteration")
+
+
+def log_growth(world: World) -> Iterator[Figure]:
+    """Bytes of the log an iteration, in a short run and in a long one: the same, or a long run pays for its length."""
+    few, many = (_looped(world, calls)[2] / calls for calls in (10, 300))
+    yield Figure("log", "bytes an iteration, 10 iterations", few, "B")
+    yield Figure("log", "bytes an iteration, 300 iterations", many, "B")
+    yield Figure("log", "bytes an iteration, 300 against 10", ratio(many, few), "x", 1.1)
+
+
+def _looped(world: World, calls: int) -> tuple[list[float], Ran, int]:
+    since, before = len(world.events()), set(world.data.glob("sessions/*.jsonl"))
+    prompt = f"go BENCH:size=200,loop={calls}: now"
+    command = [world.agentcli, "run", "--mode", "bypass", "--max-iters", str(calls + 5), prompt]
+    ran = _sound(timed(command, world))
+    gaps: list[float] = []
+    answered = 0.0
+    for event in world.events(since):
+        if event["event"] == "done":
+            answered = event["t"]
+        elif event["event"] == "request" and event["results"]:
+            gaps.append(event["came"] - answered)
+    if len(gaps) != calls:
+        raise RuntimeError(f"{len(gaps)} requests after a read where {calls} were wanted: {ran.said[-600:]}")
+    (log,) = set(world.data.glob("sessions/*.jsonl")) - before
+    return gaps, ran, log.stat().st_size
