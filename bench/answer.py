@@ -7,14 +7,18 @@ import random
 import re
 from functools import lru_cache
 
-WORDS = (
-    "a river keeps its bed while the water changes and whoever maps it draws the banks first then the islands which move "
-    "slowly and last the boats because they are gone before the ink has dried on the paper of the morning"
-).split()
+WORDS = """
+    a river keeps its bed while the water changes and whoever maps it draws the banks first then the islands which move
+    slowly and last the boats because they are gone before the ink has dried on the paper of the morning
+""".split()  # noqa: SIM905
 WIDE = "河流保持河床而水不断变化绘图的人先画两岸再画慢慢移动的岛屿川は流れ続け地図は乾く"
 CODE = {
-    "python": ["from pathlib import Path", "", "def banks(path: Path) -> list[str]:", '    """Names, sorted."""']
-    + ["    rows = path.read_text().splitlines()  # one a line", "    return sorted(row for row in rows if row)"],
+    "python": [
+        "def banks(path: Path) -> list[str]:",
+        '    """Names, sorted."""',
+        "    rows = path.read_text().splitlines()  # one a line",
+        "    return sorted(row for row in rows if row)",
+    ],
     "sh": ["set -eu", "for boat in boats/*.txt; do", '  wc -l "$boat"', "done"],
     "json": ["{", '  "river": "north",', '  "islands": [3, 5, 8],', '  "mapped": false', "}"],
 }

@@ -4,7 +4,7 @@ import statistics
 import sys
 from collections.abc import Iterator
 
-from world import Figure, Ran, World, quantile, ratio, times, timed
+from world import Figure, Ran, World, quantile, ratio, timed, times
 
 
 def startup(world: World, rounds: int) -> Iterator[Figure]:
@@ -28,7 +28,7 @@ def startup(world: World, rounds: int) -> Iterator[Figure]:
         middle = ratio(_middle(ran[name], "wall"), _middle(ran["pass"], "wall"))
         yield Figure("startup", f"{name}, wall, median", middle, "x pass", noisy=True)
         yield Figure("startup", f"{name}, CPU", _middle(ran[name], "cpu") * 1000, "ms")
-        yield Figure("startup", f"{name}, peak memory", _middle(ran[name], "peak"), "MB")
+    yield Figure("startup", "run, peak memory", _middle(ran["run"], "peak"), "MB")
 
 
 def _least(ran: list[Ran]) -> float:

@@ -18,6 +18,8 @@ from agentcli.view.clean import clean, foreign_letters
 from agentcli.view.summary import call_target
 
 MARGIN = "   "
+LONGEST_KEY = 60
+"""Columns that the words of one key may take."""
 STRANGE = re.compile(r"[^\W\d_\x00-\x7f]+")
 
 
@@ -143,7 +145,7 @@ def answer_rows(answers: Answers, state: str, ink: Ink, width: int, *, full: boo
         case _:
             keys = [("y", "allow"), ("n", "deny"), ("tab", "deny with a reason")]
             if answers.rules:
-                keys.insert(1, ("a", "always …"))
+                keys.insert(1, ("a", _always(answers, width - len(MARGIN) - 2)))
             if answers.edits:
                 keys.append(("shift+tab", "accept all edits"))
             keys.append(("e", "edit"))
@@ -160,6 +162,13 @@ def answer_rows(answers: Answers, state: str, ink: Ink, width: int, *, full: boo
             rows.append([Segment(MARGIN)])
         rows[-1] = [*rows[-1], *piece]
     return [[], *rows]
+
+
+def _always(answers: Answers, room: int) -> str:
+    """What `a` leads to; the line that it opens shows the rules in full before they are given."""
+    rule = clean(answers.rules[0].text, newlines=False, exact=True)
+    words = f"always: {rule} {SCOPE_WORDS[answers.scope]}"
+    return words if len(answers.rules) == 1 and len(words) <= min(room, LONGEST_KEY) else "always …"
 
 
 def _mark_foreign(text: Text, start: int, ink: Ink) -> None:
