@@ -52,6 +52,9 @@ class ChatScreen(Screen[None]):
         self._branch = ""
         self._said = ""
         self._asked_to_leave = 0.0
+        self.bridge = Bridge(conversation, self.transcript.feed, self)
+        self._early: list[str] | None = []
+        """What was sent before the conversation stood; None from then on."""
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
@@ -65,7 +68,6 @@ class ChatScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Draw at once; history, branch and the model's library come behind the first frame."""
-        self.bridge = Bridge(self.conversation, self.transcript.feed, self)
         self.dress()
         self.call_after_refresh(self._begin)
 
@@ -89,12 +91,13 @@ class ChatScreen(Screen[None]):
             self.bridge.feed.notice(notice)
         self._branch = await asyncio.to_thread(branch_of, status.root)
         self.state_changed()
+        early, self._early = self._early or [], None
         if status.waiting:
             await self.bridge.go_on()
         elif status.unfinished:
             self.bridge.feed.notice("The last reply was cut off. Enter on the empty prompt continues it.")
-        if self._first is not None:
-            await self.bridge.say(self._first)
+        for text in [*([self._first] if self._first is not None else []), *early]:
+            self._send(text)
 
     def _welcome(self) -> tuple[str, str]:
         status = self.conversation.status
@@ -165,14 +168,19 @@ class ChatScreen(Screen[None]):
         if not text.strip():
             self._continue()
             return
+        self.prompt.take()
+        if self._early is not None:
+            self._early.append(text)
+        else:
+            self._send(text)
+
+    def _send(self, text: str) -> None:
         slash = slash_of(text)
         if slash is not None:
-            self.prompt.take()
             self._command(slash)
         elif self.bridge.running:
-            self.bridge.steer(self.prompt.take().strip("\n"))
+            self.bridge.steer(text)
         else:
-            self.prompt.take()
             self.transcript.to_end()
             self._run(self.bridge.say(text))
 
