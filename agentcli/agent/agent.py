@@ -15,7 +15,7 @@ from agentcli.agent.work import Work
 from agentcli.errors import AgentcliError, NothingWaiting, StillWaiting
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, new_id
-from agentcli.ledger.message import AssistantMsg, Msg
+from agentcli.ledger.message import AssistantMsg, Msg, UserMsg
 from agentcli.ledger.state import AgentState
 from agentcli.model.base import ChatModel
 from agentcli.tool.toolkit import Toolkit
@@ -211,7 +211,9 @@ class Agent:
             names = ", ".join(f"{call.name} ({call.id})" for call in self.waiting)
             raise StillWaiting(f"{len(self.waiting)} calls wait for an answer first: {names}.")
         await close_holes(self._work)
-        for msg in msgs:
+        # What was said to an earlier reply, and came too late for it, is said now.
+        late, self.state.steering = [UserMsg(content=text) for text in self.state.steering], []
+        for msg in [*late, *msgs]:
             copy = msg.model_copy(deep=True)
             self.state.context.append(copy)
             await self._work.journal.said(copy)

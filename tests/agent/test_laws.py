@@ -571,6 +571,15 @@ async def test_steering_is_taken_in_before_the_next_model_call_and_sent_once():
     assert stand.state.steering == []
 
 
+async def test_steering_that_came_too_late_is_the_next_user_message():
+    stand = Stand([[{"text": "over"}], [{"text": "and this"}]], FakeTool())
+    async for event in stand.agent.reply_stream(UserMsg("user", "go")):
+        if event.type == "MODEL_CALL_END":
+            stand.agent.steer("too late")
+    await stand.run("next")
+    assert [msg.get_text_content() for msg in stand.state.context] == ["go", "over", "too late", "next", "and this"]
+
+
 async def test_calls_that_only_look_run_beside_each_other():
     gate = asyncio.Event()
     tool = FakeTool("Look", read_only=True, gate=gate)
