@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 
 CHANGED = "The file has changed since the first question."
+MOVED = "What this would run on has changed since the first question: its folder, or where its paths lead."
 NO_SHELL = "EXPLORE is read-only and runs no shell command here: there is no sandbox; use Read, Glob and Grep"
 ALLOWED_BEFORE = "Allowed before the restart, not started."
 
@@ -106,12 +108,19 @@ async def preview_of(work: Work, verdict: Verdict) -> Preview | str:
         return verdict.tool.preview(verdict.arguments, context)
 
     try:
-        return await asyncio.to_thread(look)
+        preview = await asyncio.to_thread(look)
     except ToolError as error:
         return str(error)
     except Exception as error:  # the edge of a tool
         log.exception("tool %s could not make its preview", verdict.call.name)
         return f"The tool failed before it started: {type(error).__name__}: {error}"
+    return preview.model_copy(update={"digest": _bound(preview.digest, verdict.subject, work.place.cwd)})
+
+
+def _bound(digest: str, subject: Subject, cwd: str) -> str:
+    """The digest of an answer: it is for these very targets, as links lead to them now, and for this folder."""
+    targets = sorted({f"{target.way}:{target.path}" for target in subject.targets})
+    return hashlib.sha256("\0".join([digest, cwd, *targets]).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 @dataclass(slots=True, frozen=True)

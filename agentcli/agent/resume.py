@@ -8,15 +8,16 @@ from typing import Any
 from agentcli.agent import gate
 from agentcli.agent.acting import NOT_STARTED, STOPPED
 from agentcli.agent.context import closing
-from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, Asked, judge, preview_of
+from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED, Asked, judge, preview_of
 from agentcli.agent.work import Work
-from agentcli.errors import NothingWaiting, StaleAnswer
+from agentcli.errors import NothingWaiting, StaleAnswer, ToolError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultBlock, ToolResultState, new_id
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.state import Question
 from agentcli.permission.engine import covers
 from agentcli.tool.preview import plain_preview
+from agentcli.tool.schema import parse_arguments
 
 # -- what a crash left -------------------------------------------------------------------------
 
@@ -75,8 +76,9 @@ async def asked_again(work: Work, call: ToolCallBlock) -> Asked:
     question = work.state.questions.get(call.id)
     notes = list(question.notes) if question else []
     preview, rules = await _present(work, call)
-    if question and question.digest and question.digest != preview.digest and CHANGED not in notes:
-        notes.append(CHANGED)
+    changed = CHANGED if preview.kind in ("diff", "new_file") else MOVED
+    if question and question.digest and question.digest != preview.digest and changed not in notes:
+        notes.append(changed)
     notes += [note for note in preview.notes if note not in notes]
     return Asked(call, preview.model_copy(update={"notes": notes}), rules)
 
@@ -93,7 +95,13 @@ async def _present(work: Work, call: ToolCallBlock) -> tuple[Preview, list[ev.Pe
 
 
 def _broken(call: ToolCallBlock, why: str) -> Preview:
-    return plain_preview(call.name, {"input": call.input}).model_copy(update={"notes": [f"It can no longer work: {why}"]})
+    try:
+        arguments = parse_arguments(call.input)
+    except ToolError:
+        arguments = {"input": call.input}
+    target = str(arguments.get("file_path") or arguments.get("path") or call.name)
+    plain = plain_preview(call.name, arguments)
+    return plain.model_copy(update={"target": target, "notes": [f"It can no longer work: {why}"]})
 
 
 # -- answers -----------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def _prompt(chosen: Namespace) -> str | None:
             print("reading the prompt from the terminal; Ctrl+D ends it", file=sys.stderr)
         parts.append(_text(sys.stdin.buffer.read()).removesuffix("\n"))
     prompt = "\n\n".join(part for part in parts if part)
-    if not prompt and (chosen.read_stdin or chosen.prompt == ""):
+    if not prompt.strip() and (chosen.read_stdin or chosen.prompt is not None):
         raise UsageError("the prompt is empty")
     return prompt or None
 

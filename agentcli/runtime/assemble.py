@@ -79,7 +79,7 @@ class Prepared:
 
 def _prepare(options: Options) -> Prepared:
     notices: list[str] = []
-    here = folder(options.cwd or os.getcwd())
+    here = folder(options.cwd or _here())
     external = _external(options.external_tools)
     settings = load_settings(None)
     notices += settings.warnings
@@ -91,7 +91,7 @@ def _prepare(options: Options) -> Prepared:
         if place.root == place.home:
             notices.append("The root is your home folder: everything below it counts as inside.")
         spec = _model(settings, options, opened.saved, notices)
-        mode = _mode(settings, options, opened.saved)
+        mode = _mode(settings, options, opened.saved, notices)
         if opened.loaded is not None:
             notices += opened.loaded.lost
         return Prepared(settings, store, opened, place, spec, mode, RulesFile(paths.config_dir()), external, notices)
@@ -157,10 +157,20 @@ def _header(made: Prepared, opened: Opened) -> dict[str, Any]:
 # -- the parts ---------------------------------------------------------------------------------
 
 
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError as error:
+        raise UsageError("the current folder is gone; --cwd DIR says another one") from error
+
+
 def _saved_folder(saved: Saved, here: str, notices: list[str]) -> str:
     if saved.cwd and os.path.isdir(saved.cwd):
         return saved.cwd
-    notices.append(f"The folder of this session is gone ({saved.cwd}); it goes on in {here}. --cwd says another one.")
+    what = (
+        f"The folder of this session is gone ({saved.cwd})" if saved.cwd else "The folder of this session cannot be read any more"
+    )
+    notices.append(f"{what}; it goes on in {here}. --cwd says another one.")
     return here
 
 
@@ -182,11 +192,15 @@ def _session(store: SessionStore, options: Options, here: str) -> Opened:
     return Opened(session_id, log, loaded)
 
 
-def _mode(settings: Settings, options: Options, saved: Saved | None) -> PermissionMode:
+def _mode(settings: Settings, options: Options, saved: Saved | None, notices: list[str]) -> PermissionMode:
     if options.mode is not None:
         return options.mode
-    if saved is not None:
+    if saved is not None and saved.mode is not None:
         return saved.mode
+    if saved is not None:
+        # What a damaged log no longer says may have been EXPLORE, and nothing but a flag may take that away.
+        notices.append("The mode of this session cannot be read any more; it goes on in explore. --mode says another one.")
+        return PermissionMode.EXPLORE
     return settings.mode or PermissionMode.DEFAULT
 
 
@@ -223,7 +237,13 @@ def _external(file: str | None) -> list[ExternalTool]:
         raise UsageError(f"--external-tools {file}: {error}") from error
     if not isinstance(rows, list):
         raise UsageError(f"--external-tools {file}: not a list")
-    return [_external_tool(file, row) for row in cast("list[Any]", rows)]
+    tools = [_external_tool(file, row) for row in cast("list[Any]", rows)]
+    taken = {tool.name for tool in builtin_tools()}
+    for tool in tools:
+        if tool.name in taken:
+            raise UsageError(f"--external-tools {file}: there is a tool {tool.name} already")
+        taken.add(tool.name)
+    return tools
 
 
 def _external_tool(file: str, row: Any) -> ExternalTool:

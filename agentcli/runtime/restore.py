@@ -20,7 +20,8 @@ class Saved:
     """What a session was left with, beside its messages."""
 
     cwd: str
-    mode: PermissionMode
+    mode: PermissionMode | None
+    """None where the log does not say it any more."""
     model: str
     api: str | None
 
@@ -33,8 +34,8 @@ def saved_of(loaded: Loaded) -> Saved:
             mode = record.get("mode", mode)
         elif record["type"] == "model":
             model, api = record.get("model", model), record.get("api", api)
-    known = mode if mode in set(PermissionMode) else PermissionMode.DEFAULT
-    return Saved(str(loaded.header.get("cwd", "")), PermissionMode(known), str(model or ""), api)
+    known = PermissionMode(mode) if mode in set(PermissionMode) else None
+    return Saved(str(loaded.header.get("cwd", "")), known, str(model or ""), api)
 
 
 def restore(loaded: Loaded, session_id: str, permission: PermissionContext) -> AgentState:

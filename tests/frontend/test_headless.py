@@ -371,3 +371,13 @@ async def test_a_reader_that_does_not_read_cannot_hold_up_a_signal(out):
     await asyncio.sleep(0.2)
     os.kill(os.getpid(), signal.SIGTERM)
     assert await asyncio.wait_for(run, 5) == 143
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+async def test_one_answer_is_given_although_what_waited_was_answered_first(out, output):
+    streams = [[*said("denied"), end()], [start("r2"), *said("next", "r2"), end()]]
+    fake = FakeConversation(streams, FakeStatus(waiting=(call(),)))
+    assert await Headless(fake, Request(prompt="more", output=output, on_ask="deny"), out.pipe).run() == 0
+    given = out.read().decode().splitlines()
+    assert len(given) == 1
+    assert "next" in given[0]

@@ -255,3 +255,55 @@ async def test_law_7_explore_changes_nothing_whatever_rules_and_answers_say(desk
     assert sorted(path.name for path in (desk / "project").iterdir()) == [".git", "a.txt"]
     assert (desk / "project/a.txt").read_text() == "hello\n"
     await conversation.close()
+
+
+async def test_law_6_an_answer_is_for_the_target_that_was_shown(desk):
+    (desk / "project/sub").mkdir()
+    conversation = await opened(desk, [[call("c1", "Write", file_path="sub/new.txt", content="x")], [{"text": "over"}]])
+    first = await run(conversation)
+    (desk / "project/sub").rmdir()
+    (desk / "project/sub").symlink_to(".git")
+    again = await run(conversation, answer(first))
+    assert types(again) == ["REQUIRE_USER_CONFIRM", "REPLY_PAUSED"]
+    assert not (desk / "project/.git/new.txt").exists()
+    assert again[0].previews["c1"].target == str(desk / "project/.git/new.txt")
+    assert any("changed" in note for note in again[0].previews["c1"].notes)
+    await conversation.close()
+
+
+async def test_law_6_a_command_is_asked_again_where_its_folder_is_another_one(desk, monkeypatch):
+    inner = desk / "project/inner"
+    inner.mkdir()
+    conversation = await opened(desk, [[call("c1", "Bash", command="touch made")], [{"text": "over"}]], cwd=str(inner))
+    await run(conversation)
+    session = conversation.status.session_id
+    await conversation.close()
+    inner.rmdir()
+    again = await opened(desk, [[{"text": "over"}]], resume=session)
+    status = again.status
+    blind = ev.UserConfirmResultEvent(
+        reply_id=status.reply_id, confirm_results=[ev.ConfirmResult(confirmed=True, tool_call=status.waiting[0])]
+    )
+    events = await run(again, blind)
+    assert types(events) == ["REQUIRE_USER_CONFIRM", "REPLY_PAUSED"]
+    assert not list(desk.rglob("made"))
+    await again.close()
+
+
+async def test_law_7_a_log_that_no_longer_says_its_mode_goes_on_in_explore(desk):
+    conversation = await opened(desk, [[{"text": "ok"}]], mode=PermissionMode.EXPLORE)
+    await run(conversation)
+    session = conversation.status.session_id
+    await conversation.close()
+    log = next((desk / "data/sessions").glob("*.jsonl"))
+    log.write_bytes(b"{broken\n" + log.read_bytes().partition(b"\n")[2])
+    again = await opened(desk, [], resume=session)
+    assert again.status.mode == PermissionMode.EXPLORE
+    assert any("explore" in notice for notice in again.status.notices)
+    await again.close()
+
+
+async def test_an_external_tool_cannot_take_the_name_of_a_built_in_one(desk):
+    (desk / "tools.json").write_text(json.dumps([{"name": "Read", "description": "x", "parameters": {"type": "object"}}]))
+    with pytest.raises(UsageError, match="Read"):
+        await opened(desk, [], external_tools=str(desk / "tools.json"))

@@ -113,7 +113,7 @@ class Headless:
         if self.request.answer and not _asked(waiting):
             raise NothingWaiting("nothing is waiting for this answer")
         if waiting:
-            code = await self._resume()
+            code = await self._resume(last=prompt is None)
             if prompt is None or code not in (DONE, LIMIT):
                 return code if prompt is None else self._unsent(code)
         if prompt is not None:
@@ -126,25 +126,31 @@ class Headless:
         tell("the prompt was not sent")
         return code
 
-    async def _resume(self) -> int:
+    async def _resume(self, *, last: bool = True) -> int:
         """What waits is announced again, or answered as the flags say."""
         how = self.request.answer or self.request.on_ask
         if how == "stop" or not _asked(self.conversation.status.waiting):
-            return await self._play(None)
+            return await self._play(None, last=last)
         # It is not announced anew: whoever answers saw the preview of then, and the runtime compares it with now.
         status = self.conversation.status
-        return await self._play(self._answer(status.reply_id, status.waiting, how == "allow"))
+        return await self._play(self._answer(status.reply_id, status.waiting, how == "allow"), last=last)
 
-    async def _play(self, inputs: Input | None) -> int:
-        """One stream, and those that our own answers cause, with one terminal event; the exit code."""
+    async def _play(self, inputs: Input | None, *, last: bool = True) -> int:
+        """One stream, and those that our own answers cause, with one terminal event; the exit code.
+
+        Args:
+            last: what stdout is given in the end, where it is given one thing only.
+        """
         end = await self._pass_on(inputs)
         while isinstance(end, ReplyPausedEvent) and self._answers_by_itself(end):
             end = await self._pass_on(self._answer(end.reply_id, end.waiting, self.request.on_ask == "allow"))
         if end is None:
             return DONE
-        await self.form.end(self.conversation.status.session_id, end)
+        code = exit_code(end)
+        if last or code not in (DONE, LIMIT) or self.request.output == "events":
+            await self.form.end(self.conversation.status.session_id, end)
         self._tell_end(end)
-        return exit_code(end)
+        return code
 
     async def _pass_on(self, inputs: Input | None) -> Terminal | None:
         """Give the events of a stream to stdout; the terminal one is handed back."""
