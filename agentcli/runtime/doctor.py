@@ -36,7 +36,7 @@ def checks() -> Iterator[Check]:
     bash = shutil.which("bash")
     yield Check("shell", bash is not None, bash or "no bash is found; commands run in sh")
     grep = shutil.which("rg")
-    yield Check("ripgrep", True, grep or "not found; the slower search of our own is used")
+    yield Check("ripgrep", True, grep or "not found, and not needed: the search of our own is slower")
     yield Check("sandbox", False, "none yet: EXPLORE: no shell")
 
 

@@ -62,6 +62,8 @@ class ChangeTool(ToolBase):
         place = context.place.locate(arguments["file_path"])
         if place.fault:
             raise ToolError(f"{arguments['file_path']}: {place.fault}")
+        if arguments["file_path"].endswith("/"):
+            raise ToolError(f"{arguments['file_path']} names a folder, not a file")
         before = read_kept(writable(place.path))
         if before is not None:
             check_read(place.path, before, context)

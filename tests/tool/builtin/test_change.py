@@ -141,3 +141,9 @@ def test_subjects_say_what_is_done(hands, tmp_path):
     subjects = [hands.kit.get(name).subject({"file_path": "x"}, place) for name in ("Read", "Write", "Edit")]
     found = [(subject.targets[0].path, subject.targets[0].way) for subject in subjects]
     assert found == [(str(tmp_path / "x"), way) for way in (Way.LOOK, Way.WRITE, Way.EDIT)]
+
+
+async def test_a_path_that_names_a_folder_is_refused(hands, tmp_path):
+    with refused("names a folder"):
+        await hands("Write", file_path="sub/", content="one\n")
+    assert not (tmp_path / "sub").exists()
