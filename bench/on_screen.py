@@ -3,6 +3,7 @@
 import itertools
 import json
 import statistics
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from inside import synthetic
 from server import end_mark
 from terminal import PROBES, Terminal
-from world import Figure, World, quantile, ratio, times
+from world import HERE, Figure, World, quantile, ratio, timed, times
 
 ENDS = itertools.count(100)
 
@@ -40,28 +41,44 @@ def started(world: World, *flags: str) -> Terminal:
     return terminal
 
 
+@dataclass(slots=True, frozen=True)
+class Painted:
+    """What one start took."""
+
+    first: float | None
+    ready: float | None
+    cpu: float
+    behind: float
+    memory: float
+
+
 def paint(world: World, rounds: int) -> Iterator[Figure]:
-    """From exec to the first glyph, and to the echo of a key that was pressed at that moment."""
-    first: list[float | None] = []
-    ready: list[float | None] = []
-    cpu: list[float] = []
+    """From exec to the first glyph, and to the echo of a key that was pressed then; in turns with what they are compared to."""
+    ours: list[Painted] = []
+    bare: list[float | None] = []
+    floor: list[float] = []
     for _ in range(rounds):
-        with closing(Terminal([world.agentcli, "chat"], world)) as terminal:
-            while not (terminal.chunks and terminal.unechoed()):
-                terminal.pump(0.002)
-            echo = terminal.echo(PROBES[0], 20)
-            ready.append(None if echo is None else time.monotonic() - terminal.began)
-            cpu.append(terminal.cpu())
-            first.append(terminal.first_glyph())
-            terminal.quiet(1.0)
-            behind, memory = terminal.cpu(), terminal.memory()
+        floor.append(timed([sys.executable, "-c", "pass"], world).wall)
+        bare.append(_painted(world, [sys.executable, str(HERE / "bare.py")]).ready)
+        ours.append(_painted(world, [world.agentcli, "chat"]))
+    first, ready = [one.first for one in ours], [one.ready for one in ours]
     yield Figure("paint", "first glyph, median", times(quantile(first, 0.5), 1000), "ms", noisy=True)
-    yield Figure("paint", "first glyph, least", times(quantile(first, 0), 1000), "ms", noisy=True)
+    yield Figure("paint", "first glyph, least", ratio(quantile(first, 0), min(floor)), "x pass", 2.5, noisy=True)
     yield Figure("paint", "prompt echoes, median", times(quantile(ready, 0.5), 1000), "ms", noisy=True)
-    yield Figure("paint", "prompt echoes, least", times(quantile(ready, 0), 1000), "ms", noisy=True)
-    yield Figure("paint", "CPU to the prompt", statistics.median(cpu), "s", 0.35)
-    yield Figure("paint", "CPU until all is loaded", behind, "s", 0.9)
-    yield Figure("paint", "memory at the prompt", memory, "MB", 90)
+    yield Figure("paint", "prompt echoes, least", ratio(quantile(ready, 0), quantile(bare, 0)), "x bare Textual", 1.5, noisy=True)
+    yield Figure("paint", "CPU to the prompt", statistics.median(one.cpu for one in ours), "s", 0.35)
+    yield Figure("paint", "CPU until all is loaded", statistics.median(one.behind for one in ours), "s", 0.9)
+    yield Figure("paint", "memory at the prompt", statistics.median(one.memory for one in ours), "MB", 90)
+
+
+def _painted(world: World, command: list[str]) -> Painted:
+    with closing(Terminal(command, world)) as terminal:
+        while not (terminal.chunks and terminal.unechoed()):
+            terminal.pump(0.002)
+        ready = None if terminal.echo(PROBES[0], 20) is None else time.monotonic() - terminal.began
+        cpu, first = terminal.cpu(), terminal.first_glyph()
+        terminal.quiet(1.0)
+        return Painted(first, ready, cpu, terminal.cpu(), terminal.memory())
 
 
 def echo(world: World) -> Iterator[Figure]:

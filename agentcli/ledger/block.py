@@ -7,7 +7,7 @@ or serialised, so that a fold costs time in proportion to what it folds (law 1).
 from __future__ import annotations
 
 import base64
-import uuid
+import os
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias
@@ -28,7 +28,7 @@ from agentcli.ledger.rule import PermissionRule
 
 def new_id() -> str:
     """A fresh id for a block, message or event."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()  # as random as a UUID, at a third of its price
 
 
 def now() -> str:

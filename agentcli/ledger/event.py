@@ -38,7 +38,7 @@ ErrorKind: TypeAlias = Literal[
 class ErrorInfo(BaseModel):
     """Why a reply failed, in a form that a user can act on."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     kind: ErrorKind
     message: str
@@ -68,7 +68,7 @@ class ModelEndReason(StrEnum):
 class EventBase(BaseModel):
     """What all events have. Fields that we do not know are kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     id: str = Field(default_factory=new_id)
     created_at: str = Field(default_factory=now)
@@ -289,7 +289,7 @@ class RequireExternalExecutionEvent(ReplyEvent):
 class ConfirmResult(BaseModel):
     """The answer for one call; `tool_call` holds what was confirmed, edits included."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     confirmed: bool
     tool_call: ToolCallBlock
@@ -386,4 +386,4 @@ AgentEvent: TypeAlias = Annotated[KnownEvent | UnknownEvent, Field(union_mode="l
 """What `TypeAdapter(AgentEvent)` reads and writes."""
 
 AnswerEvent: TypeAlias = UserConfirmResultEvent | ExternalExecutionResultEvent | UserInterruptEvent
-EVENTS: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent)
+EVENTS: TypeAdapter[AgentEvent] = TypeAdapter(AgentEvent, config=ConfigDict(defer_build=True))

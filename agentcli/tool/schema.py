@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
@@ -90,21 +91,29 @@ def check_shape(value: Any, depth: int) -> None:
 def validate(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     """ToolError that names the field, what was wanted and what was given, where the arguments do not fit."""
     from jsonschema import exceptions
-    from jsonschema.validators import validator_for
-    from referencing import Registry
     from referencing.exceptions import Unresolvable
 
-    checker: Any = validator_for(schema)
     best: Any = exceptions.best_match  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    # an empty registry: a foreign schema must not make us fetch anything
-    nothing: Any = Registry()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     try:
-        checker.check_schema(schema)
-        fault: Any = best(checker(schema, registry=nothing).iter_errors(arguments))
+        fault: Any = best(_checker(json.dumps(schema, default=dict)).iter_errors(arguments))
     except (exceptions.SchemaError, Unresolvable, re.error) as broken:
         raise ToolError(f"the tool's own schema is broken: {shown(str(broken))}") from broken
     if fault is not None:
         raise ToolError(explain(fault))
+
+
+@lru_cache(256)
+def _checker(schema: str) -> Any:
+    """What checks arguments. The schema itself is checked once: that costs a hundred times what its arguments do."""
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    known = json.loads(schema)
+    checker: Any = validator_for(known)
+    checker.check_schema(known)
+    # an empty registry: a foreign schema must not make us fetch anything
+    nothing: Any = Registry()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return checker(known, registry=nothing)
 
 
 def explain(fault: Any) -> str:
