@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
 from agentcli.agent import gate
@@ -25,22 +26,26 @@ STOPPED = "interrupted by the user before its end; what it had done stays done."
 NOT_STARTED = "never started: interrupted by the user."
 
 
-async def act(work: Work) -> AsyncIterator[ev.AgentEvent]:
+async def act(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
     """Bring the open calls of the reply as far as they can come: to results, or to open questions."""
-    async for event in run(work, [call for call in work.msg.open_calls() if call.state == ToolCallState.ALLOWED], answered=True):
-        yield event
+    answered = [call for call in work.msg.open_calls() if call.state == ToolCallState.ALLOWED]
+    async with aclosing(run(work, answered, answered=True)) as events:
+        async for event in events:
+            yield event
     while not work.stopped:
         ready, asks, refused = _sort(work)
         for call, state, text in refused:
             for event in work.result_events(call, state, text):
                 yield event
         if ready:
-            async for event in run(work, ready):
-                yield event
+            async with aclosing(run(work, ready)) as events:
+                async for event in events:
+                    yield event
             continue
         asked: list[Asked] = []
-        async for event in _previewed(work, asks, asked):
-            yield event
+        async with aclosing(_previewed(work, asks, asked)) as events:
+            async for event in events:
+                yield event
         if asked:
             yield await gate.ask(work, asked)
         if len(asked) == len(asks):
@@ -75,7 +80,7 @@ def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[To
     return ready, asks, refused
 
 
-async def _previewed(work: Work, asks: list[Verdict], asked: list[Asked]) -> AsyncIterator[ev.AgentEvent]:
+async def _previewed(work: Work, asks: list[Verdict], asked: list[Asked]) -> AsyncGenerator[ev.AgentEvent, None]:
     """Collect the questions; what could not work anyway is answered instead of asked."""
     for verdict in asks:
         preview = await preview_of(work, verdict)
@@ -89,15 +94,16 @@ async def _previewed(work: Work, asks: list[Verdict], asked: list[Asked]) -> Asy
 # -- running -----------------------------------------------------------------------------------
 
 
-async def run(work: Work, calls: list[ToolCallBlock], *, answered: bool = False) -> AsyncIterator[ev.AgentEvent]:
+async def run(work: Work, calls: list[ToolCallBlock], *, answered: bool = False) -> AsyncGenerator[ev.AgentEvent, None]:
     """Run calls in order; neighbours that are safe beside each other run together."""
     rest = list(calls)
     while rest and not work.stopped:
         batch = [rest.pop(0)]
         while rest and _beside(work, batch[0]) and _beside(work, rest[0]):
             batch.append(rest.pop(0))
-        async for event in _run_together(work, batch, answered):
-            yield event
+        async with aclosing(_run_together(work, batch, answered)) as events:
+            async for event in events:
+                yield event
 
 
 def _beside(work: Work, call: ToolCallBlock) -> bool:
@@ -105,7 +111,7 @@ def _beside(work: Work, call: ToolCallBlock) -> bool:
     return tool is not None and tool.concurrency_safe and not tool.external
 
 
-async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) -> AsyncIterator[ev.AgentEvent]:
+async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) -> AsyncGenerator[ev.AgentEvent, None]:
     results: dict[str, Result] = {}
     pump = work.pump()
     try:
@@ -119,8 +125,9 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
                 continue
             assert not isinstance(verdict, str)
             if verdict.tool.external:
-                async for event in _hand_out(work, call):
-                    yield event
+                async with aclosing(_hand_out(work, call)) as events:
+                    async for event in events:
+                        yield event
                 continue
             problem = await _start(work, verdict)
             if problem is not None:
@@ -171,7 +178,7 @@ async def _start(work: Work, verdict: Verdict) -> str | None:
         return verdict.tool.start_record(verdict.arguments, context)
 
     try:
-        started = await asyncio.to_thread(look)
+        started = await work.whole(asyncio.to_thread(look))
     except ToolError as error:
         return str(error)
     except Exception as error:  # the edge of a tool
@@ -179,13 +186,13 @@ async def _start(work: Work, verdict: Verdict) -> str | None:
         return f"The tool failed before it started: {type(error).__name__}: {error}"
     if verdict.harmless:
         return None
-    work.state.started[verdict.call.id] = started
     body = {"reply_id": work.state.reply_id, **started.model_dump(mode="json")}
     await work.journal.record("started", {**body, "tool": verdict.call.name, "input": verdict.call.input}, durable=True)
+    work.state.started[verdict.call.id] = started
     return None
 
 
-async def _hand_out(work: Work, call: ToolCallBlock) -> AsyncIterator[ev.AgentEvent]:
+async def _hand_out(work: Work, call: ToolCallBlock) -> AsyncGenerator[ev.AgentEvent, None]:
     start = ev.ToolResultStartEvent(reply_id=work.state.reply_id, tool_call_id=call.id, tool_call_name=call.name)
     work.fold(start)
     block = call.model_copy(update={"state": ToolCallState.SUBMITTED}, deep=True)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from typing import TypeAlias, cast
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from typing import Any, TypeAlias, cast
 
 from agentcli.agent import resume
+from agentcli.agent.compact import Window
 from agentcli.agent.context import close_holes
 from agentcli.agent.journal import Journal, NoJournal
 from agentcli.agent.reply import end, go_on
 from agentcli.agent.work import Work
-from agentcli.errors import AgentcliError, NothingWaiting, StillWaiting
+from agentcli.errors import AgentcliError, LogError, NothingWaiting, StillWaiting
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, new_id
 from agentcli.ledger.message import AssistantMsg, Msg, UserMsg
@@ -57,6 +59,7 @@ class Agent:
         state.permission_context.home = state.permission_context.home or place.home
         system = system_prompt if callable(system_prompt) else lambda: system_prompt
         self._work = Work(name, system, model, toolkit or Toolkit(), state, journal or NoJournal(), place, max_iters)
+        self.window = Window(self._work, self._alone)
         self._running = False
 
     @property
@@ -100,13 +103,19 @@ class Agent:
         if self._running:
             self._work.stop()
 
-    async def recover(self, *, from_log: bool = False) -> None:
-        """Bring what a crash left into a state that can go on; part of no stream."""
-        await resume.recover(self._work, from_log=from_log)
+    async def recover(self, *, from_log: bool = False, records: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+        """Bring what a crash left into a state that can go on; part of no stream. Sentences for the user: what still runs.
+
+        Args:
+            from_log: the state was read from a session's log, `records` is what that holds beside messages.
+        """
+        with self._alone():
+            return await resume.recover(self._work, from_log=from_log, records=records)
 
     async def observe(self, msgs: Msg | Sequence[Msg]) -> None:
         """Put messages into the context without answering them."""
-        await self._take_in(_messages(msgs))
+        with self._alone():
+            await self._take_in(_messages(msgs))
 
     async def reply(self, inputs: Input = None) -> Msg:
         """The same as `reply_stream`; the message of the reply, as far as it came."""
@@ -123,100 +132,144 @@ class Agent:
 
         Raises `StaleAnswer`, `NothingWaiting` or `StillWaiting` before the first event; then nothing has changed.
         """
+        with self._alone():
+            async with aclosing(self._stream(inputs)) as events:
+                async for event in events:
+                    yield event
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nothing else may change the ledger meanwhile; a cancellation that came in goes on its way afterwards."""
         if self._running:
             raise AgentcliError("A reply runs; interrupt it, or wait for its end.")
+        work = self._work
         self._running = True
-        self._work.stop_wanted.clear()
-        self._work.cancelled = False
+        work.stop_wanted.clear()
+        work.cancelled = False
+        work.untold.clear()
         try:
-            async for event in self._stream(inputs):
-                yield event
-            if self._work.cancelled:
-                # The reply ended properly as interrupted; now the cancellation goes on its way.
+            yield
+            if work.cancelled:
                 raise asyncio.CancelledError
         finally:
             self._running = False
 
-    async def _stream(self, inputs: Input) -> AsyncIterator[ev.AgentEvent]:
+    async def _stream(self, inputs: Input) -> AsyncGenerator[ev.AgentEvent, None]:
+        """The events of an input; where the disk refuses a record the reply ends there, and all that was folded is told."""
+        work, begun = self._work, False
+        try:
+            async with aclosing(self._source(inputs)) as events:
+                async for event in events:
+                    begun = True
+                    yield work.tell(event)
+        except LogError as error:
+            if not begun and not work.untold:
+                raise
+            for event in await resume.broken_off(work, error):
+                yield event
+
+    def _source(self, inputs: Input) -> AsyncGenerator[ev.AgentEvent, None]:
         work = self._work
         match inputs:
             case None:
-                source = self._continue()
+                return self._continue()
             case ev.UserConfirmResultEvent():
                 resume.check_confirmation(work, inputs)
-                source = self._after(resume.confirm(work, inputs))
+                return self._after(resume.confirm(work, inputs))
             case ev.ExternalExecutionResultEvent():
                 resume.check_results(work, inputs)
-                source = self._after(resume.accept_results(work, inputs))
+                return self._after(resume.accept_results(work, inputs))
             case ev.UserInterruptEvent():
                 resume.check_interrupt(work, inputs)
-                source = self._interrupted(inputs)
+                return self._interrupted(inputs)
             case _:
-                source = self._new(_messages(inputs))
-        async for event in source:
-            yield event
+                return self._new(_messages(inputs))
 
-    async def _new(self, msgs: list[Msg]) -> AsyncIterator[ev.AgentEvent]:
+    async def _new(self, msgs: list[Msg]) -> AsyncGenerator[ev.AgentEvent, None]:
         await self._take_in(msgs)
-        async for event in self._start():
-            yield event
+        async with aclosing(self._start()) as events:
+            async for event in events:
+                yield event
 
-    async def _start(self) -> AsyncIterator[ev.AgentEvent]:
+    async def _start(self) -> AsyncGenerator[ev.AgentEvent, None]:
         state = self.state
         state.reply_id, state.cur_iter, state.unfinished = new_id(), 0, True
+        self._work.answering = False
         state.context.append(AssistantMsg(name=self.name, id=state.reply_id))
         start = ev.ReplyStartEvent(reply_id=state.reply_id, session_id=state.session_id, name=self.name)
         yield self._work.fold(start)
-        async for event in go_on(self._work):
-            yield event
+        async with aclosing(go_on(self._work)) as events:
+            async for event in events:
+                yield event
 
-    async def _continue(self) -> AsyncIterator[ev.AgentEvent]:
+    async def _continue(self) -> AsyncGenerator[ev.AgentEvent, None]:
         await resume.recover(self._work)
         if self.waiting:
-            async for event in self._after(resume.announce(self._work), go=False):
-                yield event
+            source = self._after(resume.announce(self._work), go=False)
         elif self.state.unfinished and self.state.reply is not None:
-            async for event in go_on(self._work):
-                yield event
+            source = go_on(self._work)
         elif self.state.context and self.state.context[-1].role == "user":
-            async for event in self._start():
-                yield event
+            source = self._start()
         else:
             raise NothingWaiting("Nothing waits, and there is no reply to continue.")
-
-    async def _after(self, first: AsyncIterator[ev.AgentEvent], *, go: bool = True) -> AsyncIterator[ev.AgentEvent]:
-        """What an answer causes, then the reply goes on; an announcement only pauses again."""
-        async for event in first:
-            yield event
-        if go:
-            async for event in go_on(self._work):
+        async with aclosing(source) as events:
+            async for event in events:
                 yield event
+
+    async def _after(self, first: AsyncGenerator[ev.AgentEvent, None], *, go: bool = True) -> AsyncGenerator[ev.AgentEvent, None]:
+        """What an answer causes, then the reply goes on; an announcement only pauses again."""
+        async with aclosing(first) as events:
+            async for event in events:
+                yield event
+        if go:
+            async with aclosing(go_on(self._work)) as events:
+                async for event in events:
+                    yield event
         else:
             blocks = [call.model_copy(deep=True) for call in self.waiting]
             yield ev.ReplyPausedEvent(reply_id=self.state.reply_id, session_id=self.state.session_id, waiting=blocks)
 
-    async def _interrupted(self, event: ev.UserInterruptEvent) -> AsyncIterator[ev.AgentEvent]:
+    async def _interrupted(self, event: ev.UserInterruptEvent) -> AsyncGenerator[ev.AgentEvent, None]:
         if not self.waiting:
             return
-        work = self._work
         event = event.model_copy(update={"reply_id": self.state.reply_id})
-        await work.journal.record("interrupt", {"reply_id": self.state.reply_id})
-        yield work.fold(event)
-        for one in resume.interrupt_open(work):
+        for one in await resume.interrupted(self._work, event):
             yield one
-        yield await end(work, ev.ReplyEndReason.INTERRUPTED)
+        yield await end(self._work, ev.ReplyEndReason.INTERRUPTED)
 
     async def _take_in(self, msgs: list[Msg]) -> None:
         if self.waiting:
             names = ", ".join(f"{call.name} ({call.id})" for call in self.waiting)
             raise StillWaiting(f"{len(self.waiting)} calls wait for an answer first: {names}.")
         await close_holes(self._work)
-        # What was said to an earlier reply, and came too late for it, is said now.
-        late, self.state.steering = [UserMsg(content=text) for text in self.state.steering], []
-        for msg in [*late, *msgs]:
-            copy = msg.model_copy(deep=True)
-            self.state.context.append(copy)
-            await self._work.journal.said(copy)
+        await self._leave_off()
+        steering = self.state.steering
+        while steering:
+            # What was said to an earlier reply, and came too late for it, is said now.
+            await self._said(UserMsg(content=steering[0]))
+            del steering[0]
+        for msg in msgs:
+            await self._said(msg.model_copy(deep=True))
+
+    async def _said(self, msg: Msg) -> None:
+        # Written first: what the disk refuses was not said.
+        await self._work.journal.said(msg)
+        self.state.context.append(msg)
+
+    async def _leave_off(self) -> None:
+        """End the reply that was cut off and is not gone on with."""
+        state, reply = self.state, self.state.reply
+        if not state.unfinished or reply is None:
+            return
+        if reply.content:
+            end_event = ev.ReplyEndEvent(
+                reply_id=reply.id, session_id=state.session_id, finished_reason=ev.ReplyEndReason.INTERRUPTED
+            )
+            reply.append_event(end_event)
+            await self._work.journal.kept(reply, durable=False)
+        else:
+            state.context.remove(reply)
+        state.unfinished = self._work.answering = False
 
 
 def _messages(inputs: object) -> list[Msg]:

@@ -108,7 +108,7 @@ async def preview_of(work: Work, verdict: Verdict) -> Preview | str:
         return verdict.tool.preview(verdict.arguments, context)
 
     try:
-        preview = await asyncio.to_thread(look)
+        preview = await work.whole(asyncio.to_thread(look))
     except ToolError as error:
         return str(error)
     except Exception as error:  # the edge of a tool
@@ -133,20 +133,25 @@ class Asked:
 
 
 async def ask(work: Work, asked: list[Asked]) -> ev.RequireUserConfirmEvent:
-    """Put questions into state and log; only then may the event be yielded (law 4)."""
+    """Put questions into log and state; only then may the event be yielded (law 4)."""
     blocks = [_asking(one) for one in asked]
     previews = {one.call.id: one.preview for one in asked}
     event = ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=blocks, previews=previews)
-    work.fold(event)
+    questions = {one.call.id: question_of(work, one) for one in asked}
     for one in asked:
-        call, before = one.call, work.state.questions.get(one.call.id)
-        asked_at = {"asked_at": before.asked_at} if before else {}
-        question = Question(digest=one.preview.digest, notes=one.preview.notes, **asked_at)
-        work.state.questions[call.id] = question
-        body = {"reply_id": work.state.reply_id, "call_id": call.id, "tool": call.name, "target": one.preview.target}
-        await work.journal.record("asked", {**body, **question.model_dump(mode="json")})
+        body = {"reply_id": work.state.reply_id, "call_id": one.call.id, "tool": one.call.name, "target": one.preview.target}
+        await work.journal.record("asked", {**body, **questions[one.call.id].model_dump(mode="json")})
+    work.fold(event)
+    work.state.questions.update(questions)
     await work.journal.kept(work.msg)
     return event
+
+
+def question_of(work: Work, asked: Asked) -> Question:
+    """What is remembered of a question; one that is asked again keeps its age."""
+    before = work.state.questions.get(asked.call.id)
+    asked_at = {"asked_at": before.asked_at} if before else {}
+    return Question(digest=asked.preview.digest, notes=asked.preview.notes, **asked_at)
 
 
 def _asking(asked: Asked) -> ToolCallBlock:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -19,7 +20,7 @@ Item = TypeVar("Item")
 class Ended:
     """A producer is over: by itself, by an error, or because it was stopped."""
 
-    error: Exception | None = None
+    error: BaseException | None = None
     stopped: bool = False
 
 
@@ -39,7 +40,7 @@ class Pump(Generic[Item]):
         """Run a producer; its items and its `Ended` come out under its key."""
         task = asyncio.create_task(self._run(key, source))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._over, key))
 
     async def next(self) -> tuple[str, Item | Ended]:
         """The next item of any producer."""
@@ -60,14 +61,15 @@ class Pump(Generic[Item]):
             await asyncio.wait(self._tasks)
 
     async def _run(self, key: str, source: Any) -> None:
-        try:
-            async with aclosing(source) as items:
-                async for item in items:
-                    await self._room.acquire()
-                    self._queue.put_nowait((key, item))
-        except asyncio.CancelledError:
+        async with aclosing(source) as items:
+            async for item in items:
+                await self._room.acquire()
+                self._queue.put_nowait((key, item))
+
+    def _over(self, key: str, task: asyncio.Task[None]) -> None:
+        # Not at the end of `_run`: a task that is stopped before its first step never gets into it.
+        self._tasks.discard(task)
+        if task.cancelled():
             self._queue.put_nowait((key, Ended(stopped=True)))
-        except Exception as error:  # the edge of a model call or a tool run: whoever reads decides what it means
-            self._queue.put_nowait((key, Ended(error=error)))
         else:
-            self._queue.put_nowait((key, Ended()))
+            self._queue.put_nowait((key, Ended(error=task.exception())))

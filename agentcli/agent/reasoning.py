@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,16 +38,18 @@ class Outcome:
     """Neither text nor data nor a call was shown."""
 
 
-async def reason(work: Work, outcome: Outcome) -> AsyncIterator[ev.AgentEvent]:
+async def reason(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, None]:
     """Stream one answer. Its blocks are on disk before MODEL_CALL_END is yielded, if it ended properly."""
     reply_id, name = work.state.reply_id, work.model.card.name
+    work.answering = True
     yield work.fold(ev.ModelCallStartEvent(reply_id=reply_id, model_name=name))
     await work.journal.record("model_call", {"reply_id": reply_id, "model": name})
     attempt = 1
     while True:
         answer = Answer(work)
-        async for event in _attempt(work, answer):
-            yield event
+        async with aclosing(_attempt(work, answer)) as events:
+            async for event in events:
+                yield event
         failure = answer.failure
         if failure is None or not failure.retryable or answer.shown or attempt == MOST_ATTEMPTS or work.stopped:
             break
@@ -72,8 +75,10 @@ async def reason(work: Work, outcome: Outcome) -> AsyncIterator[ev.AgentEvent]:
     if answer.failure is not None and outcome.reason == ev.ModelEndReason.ERROR:
         outcome.error = info_of(answer.failure)
     end = work.fold(ev.ModelCallEndEvent(reply_id=reply_id, finished_reason=outcome.reason, **answer.usage))
-    if outcome.reason == ev.ModelEndReason.COMPLETED and work.msg.content:
-        await work.journal.kept(work.msg)
+    if outcome.reason == ev.ModelEndReason.COMPLETED:
+        if work.msg.content:
+            await work.journal.kept(work.msg)
+        work.answering = False
     yield end
 
 
@@ -107,7 +112,7 @@ async def _pause(work: Work, delay: float) -> None:
         work.stop()
 
 
-async def _attempt(work: Work, answer: Answer) -> AsyncIterator[ev.AgentEvent]:
+async def _attempt(work: Work, answer: Answer) -> AsyncGenerator[ev.AgentEvent, None]:
     if work.stopped:
         return
     pump = work.pump([("model", work.model.stream(model_request(work)))])

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
 
 from agentcli.agent.acting import act
+from agentcli.agent.compact import Room, calibrate, make_room
 from agentcli.agent.context import CUT_OFF, arguments_ended
+from agentcli.agent.loops import refused_loop
 from agentcli.agent.reasoning import Outcome, reason
 from agentcli.agent.resume import interrupt_open
 from agentcli.agent.work import Work
-from agentcli.errors import LogError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolResultState, new_id
-
-log = logging.getLogger(__name__)
+from agentcli.ledger.rule import PermissionMode
 
 LENGTH = "The answer was cut at the model's output limit."
 EMPTY = "The model gave an empty answer."
+LOOP = "Stopped: in EXPLORE the model made the same call a third time, with the same result each time."
 BROKEN = {
     ev.ModelEndReason.LENGTH: "never started: the answer was cut at the model's output limit.",
     ev.ModelEndReason.CONTENT_FILTER: "never started: the answer was stopped by the provider's content filter.",
@@ -27,23 +29,24 @@ BROKEN = {
 FILTERED = ev.ErrorInfo(kind="content_filter", message="The provider's content filter stopped the answer.")
 
 
-async def go_on(work: Work) -> AsyncIterator[ev.AgentEvent]:
-    """Go on with the current reply until it ends or waits."""
-    try:
-        async for event in _loop(work):
-            yield event
-    except LogError as error:
-        # The disk refuses records: stop before the next side effect, keep all in memory, say so.
-        log.error("the session log refuses records: %s", error)
-        info = ev.ErrorInfo(kind="internal", message=str(error))
-        yield _ended(work, ev.ReplyEndReason.ERROR, info)
+@dataclass(slots=True)
+class Turns:
+    """What one turn of the model leaves for the next."""
+
+    over: bool = False
+    refused: ev.ErrorInfo | None = None
+    """The last request was too long for the model, and room has to be made."""
+    squeezed: bool = False
+    """That was done already, and no answer has come since."""
 
 
-async def _loop(work: Work) -> AsyncIterator[ev.AgentEvent]:
-    state = work.state
-    while True:
-        async for event in act(work):
-            yield event
+async def go_on(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
+    """Go on with the current reply until it ends or waits. `LogError` where the disk refuses a record."""
+    state, turns = work.state, Turns()
+    while not turns.over:
+        async with aclosing(act(work)) as events:
+            async for event in events:
+                yield event
         if work.stopped:
             for event in interrupt_open(work):
                 yield event
@@ -53,21 +56,52 @@ async def _loop(work: Work) -> AsyncIterator[ev.AgentEvent]:
             blocks = [call.model_copy(deep=True) for call in waiting]
             yield ev.ReplyPausedEvent(reply_id=state.reply_id, session_id=state.session_id, waiting=blocks)
             return
+        if state.permission_context.mode == PermissionMode.EXPLORE and refused_loop(work.msg) is not None:
+            # A limit of ours was reached: nothing failed, nobody interrupted, and the work is not completed.
+            yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS, notice=LOOP)
+            return
         if state.cur_iter >= work.max_iters:
             yield work.fold(ev.ExceedMaxItersEvent(reply_id=state.reply_id, name=work.name))
             yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS)
             return
         for hint in _steering(work):
             yield hint
-        outcome = Outcome()
-        async for event in reason(work, outcome):
+        async with aclosing(_turn(work, turns)) as events:
+            async for event in events:
+                yield event
+
+
+async def _turn(work: Work, turns: Turns) -> AsyncGenerator[ev.AgentEvent, None]:
+    """One call of the model, with room made for it first; the end of the reply where it is the last one."""
+    room, refused = Room(), turns.refused
+    async with aclosing(make_room(work, room, refused=refused is not None)) as events:
+        async for event in events:
             yield event
-        state.cur_iter += 1
-        if outcome.reason == ev.ModelEndReason.COMPLETED and work.msg.open_calls():
-            continue
-        async for event in _finish(work, outcome):
-            yield event
+    if work.stopped:
         return
+    if room.error is not None or (refused is not None and not room.made):
+        turns.over = True
+        yield await end(work, ev.ReplyEndReason.ERROR, room.error or refused)
+        return
+    outcome, blocks = Outcome(), len(work.msg.content)
+    async with aclosing(reason(work, outcome)) as events:
+        async for event in events:
+            yield event
+            if isinstance(event, ev.ModelCallEndEvent):
+                calibrate(work, room, event)
+    work.state.cur_iter += 1
+    turns.refused, turns.squeezed = None, turns.squeezed or refused is not None
+    if outcome.reason == ev.ModelEndReason.COMPLETED and work.msg.open_calls():
+        turns.squeezed = False
+        return
+    too_long = outcome.error is not None and outcome.error.kind == "context_length"
+    if too_long and not turns.squeezed and len(work.msg.content) == blocks:
+        turns.refused = outcome.error
+        return
+    turns.over = True
+    async with aclosing(_finish(work, outcome)) as events:
+        async for event in events:
+            yield event
 
 
 def _steering(work: Work) -> list[ev.AgentEvent]:
@@ -79,7 +113,7 @@ def _steering(work: Work) -> list[ev.AgentEvent]:
     return [work.fold(ev.HintBlockEvent(reply_id=reply_id, block_id=new_id(), source="user", hint=text)) for text in texts]
 
 
-async def _finish(work: Work, outcome: Outcome) -> AsyncIterator[ev.AgentEvent]:
+async def _finish(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, None]:
     """The end of a reply after its last model call; calls of an answer that broke off are answered first."""
     for call in work.msg.open_calls():
         text = BROKEN[outcome.reason] if arguments_ended(call) else CUT_OFF

@@ -2,52 +2,164 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+from pydantic import ValidationError
 
 from agentcli.agent import gate
 from agentcli.agent.acting import NOT_STARTED, STOPPED
-from agentcli.agent.context import closing
+from agentcli.agent.context import CUT_OFF, arguments_ended, closing
 from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED, Asked, judge, preview_of
 from agentcli.agent.work import Work
-from agentcli.errors import NothingWaiting, StaleAnswer, ToolError
+from agentcli.errors import LogError, NothingWaiting, StaleAnswer, ToolError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultBlock, ToolResultState, new_id
+from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.state import Question
 from agentcli.permission.engine import covers
 from agentcli.tool.preview import plain_preview
 from agentcli.tool.schema import parse_arguments
+from agentcli.workspace.leftover import Leftover, Start, leftovers
+
+BROKE_OFF = "never started: the answer broke off."
+NOT_SAVED = "never started: the session could not be saved."
+SAVED_NO_MORE = "interrupted, effects unknown: the session could not be saved any more. Look before you repeat it."
+ANSWERS: Mapping[str, type[ev.AnswerEvent]] = {
+    "decided": ev.UserConfirmResultEvent,
+    "executed": ev.ExternalExecutionResultEvent,
+    "interrupt": ev.UserInterruptEvent,
+}
+"""Kind of the record that an accepted answer is written ahead as -> the answer."""
 
 # -- what a crash left -------------------------------------------------------------------------
 
 
-async def recover(work: Work, *, from_log: bool = False) -> None:
+async def recover(work: Work, *, from_log: bool = False, records: Sequence[Mapping[str, Any]] = ()) -> list[str]:
     """Bring the current reply into a state that can go on; folded and saved, part of no stream.
 
     Args:
         from_log: the ledger was read from disk, where an answer stands only if it ended.
+        records: what the log holds beside its messages.
+
+    Returns:
+        Sentences for the user: what of the reply still runs.
     """
     reply = work.state.reply
     if reply is None:
-        return
-    changed = False
+        return []
+    notices: list[str] = []
+    before = len(work.untold)
+    for answer in _answers(work, records):
+        _apply(work, answer)
     for call in reply.open_calls():
-        if call.state != ToolCallState.ALLOWED and call.id not in work.state.started:
-            continue
-        changed = True
-        if call.id in work.state.started or reply.result(call.id) is not None:
-            for event in closing(work, reply, call):
-                work.fold(event)
-            work.settle(call.id)
-        else:
+        if call.id in work.state.started or (call.state == ToolCallState.ALLOWED and reply.result(call.id) is not None):
+            notices += await _close_started(work, reply, call, _start_of(call, records))
+        elif call.state == ToolCallState.ALLOWED:
             _unanswered(work, call)
+        elif work.answering and call.state == ToolCallState.PENDING:
+            work.result_events(call, ToolResultState.ERROR, BROKE_OFF if arguments_ended(call) else CUT_OFF)
+    work.answering = False
     if from_log and work.state.unfinished and not reply.open_calls() and reply.content[-1].type == "text":
         # The last answer is whole and has no calls: only the note of its end is missing (crash matrix, 23).
         work.fold(ev.ReplyEndEvent(reply_id=reply.id, session_id=work.state.session_id))
-        work.state.unfinished, changed = False, True
+        work.state.unfinished = False
+    changed = len(work.untold) > before
+    work.untold.clear()
     if changed:
         await work.journal.kept(reply)
+    return notices
+
+
+def _answers(work: Work, records: Sequence[Mapping[str, Any]]) -> Iterator[ev.AnswerEvent]:
+    """The answers to this reply that were accepted; the process may have died before what they caused was saved."""
+    for record in records:
+        form = ANSWERS.get(record["type"])
+        if form is None or record.get("reply_id") != work.state.reply_id:
+            continue
+        try:
+            yield form.model_validate({key: value for key, value in record.items() if key not in ("seq", "ts", "type")})
+        except ValidationError:
+            continue  # of another version: what it answers is asked again
+
+
+def _apply(work: Work, answer: ev.AnswerEvent) -> None:
+    """Do what an answer did, where it has not been done."""
+    match answer:
+        case ev.UserConfirmResultEvent():
+            asking = [one for one in answer.confirm_results if _state_of(work, one.tool_call.id) == ToolCallState.ASKING]
+            if asking:
+                _confirmed(work, answer.model_copy(update={"confirm_results": asking}))
+        case ev.ExternalExecutionResultEvent():
+            for result in answer.execution_results:
+                if _state_of(work, result.id) == ToolCallState.SUBMITTED:
+                    _external(work, result)
+        case ev.UserInterruptEvent():
+            if work.msg.finished_reason is None:
+                interrupt_open(work)
+                work.fold(ev.ReplyEndEvent(
+                    reply_id=work.msg.id, session_id=work.state.session_id, finished_reason=ev.ReplyEndReason.INTERRUPTED
+                ))
+                work.state.unfinished = False
+
+
+def _state_of(work: Work, call_id: str) -> ToolCallState | None:
+    call = work.msg.call(call_id)
+    return call.state if call is not None else None
+
+
+async def _close_started(work: Work, reply: Msg, call: ToolCallBlock, start: Start | None) -> list[str]:
+    """Say what is known of a call that was started, its processes that still run included."""
+    events = closing(work, reply, call)
+    left: list[Leftover] = []
+    if call.id in work.state.started:
+        left = await work.whole(asyncio.to_thread(leftovers, call.id, start))
+    if left:
+        names = ", ".join(one.name for one in left)
+        told = ev.ToolResultTextDeltaEvent(reply_id=reply.id, tool_call_id=call.id, delta=f"\nStill running of it: {names}.")
+        events.insert(-1, told)
+    for event in events:
+        work.fold(event)
+    work.settle(call.id)
+    return [f"A command of this session still runs, and nobody reads it: {one.name}." for one in left]
+
+
+def _start_of(call: ToolCallBlock, records: Sequence[Mapping[str, Any]]) -> Start | None:
+    for record in reversed(records):
+        if record["type"] == "process" and record.get("call_id") == call.id:
+            pid, start_time = record.get("pid"), record.get("start_time")
+            return Start(pid, start_time) if isinstance(pid, int) and isinstance(start_time, int) else None
+    return None
+
+
+async def broken_off(work: Work, error: LogError) -> list[ev.AgentEvent]:
+    """The end of a reply whose records the disk refuses; all of it is in memory, and nothing goes on."""
+    state, reply = work.state, work.state.reply
+    events = list(work.untold)
+    earlier = [event for event in events if isinstance(event, ev.ReplyEndEvent)]
+    for call in reply.open_calls() if reply is not None else []:
+        begun = call.id in state.started or (reply is not None and reply.result(call.id) is not None and call.state != ToolCallState.SUBMITTED)
+        words = SAVED_NO_MORE if begun else NOT_SAVED
+        events += work.result_events(call, ToolResultState.INTERRUPTED if begun else ToolResultState.ERROR, words)
+    end = ev.ReplyEndEvent(
+        reply_id=state.reply_id,
+        session_id=state.session_id,
+        finished_reason=ev.ReplyEndReason.ERROR,
+        error=ev.ErrorInfo(kind="internal", message=str(error)),
+        metadata=earlier[-1].metadata if earlier else {},
+    )
+    if reply is not None:
+        work.fold(end)
+        if not reply.content:
+            state.context.remove(reply)
+    state.unfinished = work.answering = False
+    if reply is not None and reply.content:
+        with suppress(LogError):  # then the log owes it, and writes it when it can; the first error is the one to tell
+            await work.journal.kept(reply, durable=False)
+    return [*(event for event in events if not isinstance(event, ev.ReplyEndEvent)), end]
 
 
 def _unanswered(work: Work, call: ToolCallBlock) -> None:
@@ -59,16 +171,34 @@ def _unanswered(work: Work, call: ToolCallBlock) -> None:
     work.fold(ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=[block]))
 
 
-async def announce(work: Work) -> AsyncIterator[ev.AgentEvent]:
+async def announce(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
     """What waits, once more, with previews of now."""
     waiting = work.waiting()
     asking = [call for call in waiting if call.state == ToolCallState.ASKING]
     handed_out = [call for call in waiting if call.state == ToolCallState.SUBMITTED]
     if asking:
-        yield await gate.ask(work, [await asked_again(work, call) for call in asking])
+        yield await _announced(work, [await asked_again(work, call) for call in asking])
     if handed_out:
         blocks = [call.model_copy(deep=True) for call in handed_out]
         yield ev.RequireExternalExecutionEvent(reply_id=work.state.reply_id, tool_calls=blocks)
+
+
+async def _announced(work: Work, asked: list[Asked]) -> ev.RequireUserConfirmEvent:
+    """The question once more; written only where it is not the one that was asked."""
+    if any(not _stands(work, one) for one in asked):
+        try:
+            return await gate.ask(work, asked)
+        except LogError:
+            work.untold.clear()  # it waits as before: what was asked first is on disk
+            raise
+    blocks = [one.call.model_copy(deep=True) for one in asked]
+    previews = {one.call.id: one.preview for one in asked}
+    return ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=blocks, previews=previews)
+
+
+def _stands(work: Work, asked: Asked) -> bool:
+    same = work.state.questions.get(asked.call.id) == gate.question_of(work, asked)
+    return same and asked.call.suggested_rules == asked.rules
 
 
 async def asked_again(work: Work, call: ToolCallBlock) -> Asked:
@@ -146,7 +276,7 @@ def _check(work: Work, reply_id: str, ids: Sequence[str], waiting: set[str], wha
         raise StaleAnswer(f"Call {foreign[0]} does not wait for a {what}.")
 
 
-async def confirm(work: Work, event: ev.UserConfirmResultEvent) -> AsyncIterator[ev.AgentEvent]:
+async def confirm(work: Work, event: ev.UserConfirmResultEvent) -> AsyncGenerator[ev.AgentEvent, None]:
     """Apply a checked confirmation: rules, decisions and denials are on disk before the first event."""
     taken: list[ev.ConfirmResult] = []
     again: list[Asked] = []
@@ -178,9 +308,20 @@ async def _decide(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.Agent
     rules = [rule for answer in event.confirm_results if answer.confirmed for rule in answer.rules or []]
     if rules:
         await work.journal.granted(rules)
-        for rule in rules:
-            work.engine.add_rule(rule)
-    await work.journal.record("decided", event.model_dump(mode="json", exclude={"type", "id"}))
+    await _write_ahead(work, "decided", event)
+    for rule in rules:
+        work.engine.add_rule(rule)
+    events = _confirmed(work, event)
+    await work.journal.kept(work.msg, durable=False)
+    return events
+
+
+async def _write_ahead(work: Work, kind: str, event: ev.AnswerEvent) -> None:
+    """Make an accepted answer durable before anything is changed by it; `recover` does what it did not come to."""
+    await work.journal.record(kind, event.model_dump(mode="json", exclude={"type", "id"}), durable=True)
+
+
+def _confirmed(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.AgentEvent]:
     events: list[ev.AgentEvent] = [work.fold(event)]
     for answer in event.confirm_results:
         call = work.msg.call(answer.tool_call.id)
@@ -189,18 +330,24 @@ async def _decide(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.Agent
             events += work.result_events(call, ToolResultState.DENIED, words)
         elif call is not None:
             work.state.questions.pop(call.id, None)
-    await work.journal.kept(work.msg)
     return events
 
 
-async def accept_results(work: Work, event: ev.ExternalExecutionResultEvent) -> AsyncIterator[ev.AgentEvent]:
+async def accept_results(work: Work, event: ev.ExternalExecutionResultEvent) -> AsyncGenerator[ev.AgentEvent, None]:
     """Take in checked results; all of them are on disk before the first event."""
+    await _write_ahead(work, "executed", event)
     events: list[ev.AgentEvent] = [work.fold(event)]
     for result in event.execution_results:
         events += _external(work, result)
-    await work.journal.kept(work.msg)
+    await work.journal.kept(work.msg, durable=False)
     for one in events:
         yield one
+
+
+async def interrupted(work: Work, event: ev.UserInterruptEvent) -> list[ev.AgentEvent]:
+    """Take in the interrupt of what waits: every open call gets its result."""
+    await _write_ahead(work, "interrupt", event)
+    return [work.fold(event), *interrupt_open(work)]
 
 
 def _external(work: Work, result: ToolResultBlock) -> list[ev.AgentEvent]:
@@ -220,6 +367,7 @@ def _external(work: Work, result: ToolResultBlock) -> list[ev.AgentEvent]:
             url = ev.ToolResultDataDeltaEvent(**ids, block_id=new_id(), media_type=source.media_type, url=str(source.url))
             events.append(url)
     events.append(ev.ToolResultEndEvent(**ids, state=result.state, metadata=result.metadata))
+    work.settle(result.id)
     return [work.fold(event) for event in events]
 
 

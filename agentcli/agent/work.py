@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from agentcli.agent.journal import Journal
@@ -11,7 +12,7 @@ from agentcli.agent.pump import Ended, Pump
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultState
 from agentcli.ledger.message import Msg
-from agentcli.ledger.rule import PermissionBehavior, PermissionMode
+from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
 from agentcli.ledger.state import AgentState
 from agentcli.model.base import ChatModel
 from agentcli.permission.engine import PermissionEngine
@@ -40,11 +41,15 @@ class Work:
         max_iters: int,
     ) -> None:
         self.name, self.system, self.model, self.toolkit = name, system, model, toolkit
-        self.state, self.journal, self.place, self.max_iters = state, journal, place, max_iters
+        self.state, self.place, self.max_iters = state, place, max_iters
+        self.journal: Journal = _WholeJournal(self.whole, journal)
         self.engine = PermissionEngine(state.permission_context)
         self.call_ids = {call.id for msg in state.context for call in msg.calls}
         self.stop_wanted = asyncio.Event()
         self.cancelled = False
+        self.untold: deque[ev.AgentEvent] = deque()
+        """What was folded and not yielded yet; told first where an error ends the reply (law 1)."""
+        self._journal = journal
         self._pumps: set[Pump[Any]] = set()
 
     @property
@@ -53,6 +58,15 @@ class Work:
         reply = self.state.reply
         assert reply is not None, "a reply has a message from its start on"
         return reply
+
+    @property
+    def answering(self) -> bool:
+        """A model call has not ended properly: no call that it has declared may run (law 10)."""
+        return getattr(self.state, "answering", False)
+
+    @answering.setter
+    def answering(self, value: bool) -> None:
+        setattr(self.state, "answering", value)  # noqa: B010
 
     @property
     def stopped(self) -> bool:
@@ -67,13 +81,21 @@ class Work:
     def fold(self, event: EventT) -> EventT:
         """Fold an event into the ledger; whoever calls this yields it afterwards."""
         self.msg.append_event(event)  # pyright: ignore[reportArgumentType]  # every EventT is a member of the union
+        self.untold.append(event)  # pyright: ignore[reportArgumentType]
+        return event
+
+    def tell(self, event: ev.AgentEvent) -> ev.AgentEvent:
+        """Take note that an event is yielded now."""
+        if self.untold and self.untold[0] is event:
+            self.untold.popleft()
         return event
 
     def tool_context(self, call: ToolCallBlock) -> ToolContext:
         """What a tool is given for this call."""
 
         async def note(kind: str, body: dict[str, Any]) -> None:
-            await self.journal.record(kind, {"call_id": call.id, **body})
+            # Not the whole one: a stopped tool is no cancelled consumer.
+            await self._journal.record(kind, {"call_id": call.id, **body})
 
         return ToolContext(
             place=self.place,
@@ -132,13 +154,46 @@ class Work:
     async def done(self, pump: Pump[Any]) -> None:
         """Stop what still runs in a pump and forget it."""
         self._pumps.discard(pump)
-        await pump.close()
+        await self.whole(pump.close())
 
     async def next(self, pump: Pump[Item]) -> tuple[str, Item | Ended]:
-        """The next item. A cancelled consumer is an interrupt: the reply ends properly, then the cancellation goes on."""
+        """The next item of a pump."""
         while True:
             try:
                 return await pump.next()
             except asyncio.CancelledError:
-                self.cancelled = True
-                self.stop()
+                self._consumer_cancelled()
+
+    async def whole(self, step: Awaitable[Item]) -> Item:
+        """Await a step to its end, whatever the consumer does."""
+        task = asyncio.ensure_future(step)
+        while not task.done():
+            try:
+                await asyncio.wait([task])
+            except asyncio.CancelledError:
+                self._consumer_cancelled()
+        return task.result()
+
+    def _consumer_cancelled(self) -> None:
+        # A cancelled consumer is an interrupt: the reply ends properly, then the cancellation goes on.
+        self.cancelled = True
+        self.stop()
+
+
+class _WholeJournal:
+    """A journal no call of which is given up half-way: ledger and disk would part."""
+
+    def __init__(self, whole: Callable[[Awaitable[None]], Awaitable[None]], journal: Journal) -> None:
+        self._whole, self._journal = whole, journal
+
+    async def said(self, msg: Msg) -> None:
+        await self._whole(self._journal.said(msg))
+
+    async def kept(self, msg: Msg, *, durable: bool = True) -> None:
+        await self._whole(self._journal.kept(msg, durable=durable))
+
+    async def record(self, kind: str, body: Mapping[str, Any], *, durable: bool = False) -> None:
+        await self._whole(self._journal.record(kind, body, durable=durable))
+
+    async def granted(self, rules: Sequence[PermissionRule]) -> None:
+        await self._whole(self._journal.granted(rules))

@@ -55,6 +55,10 @@ def _call(chosen: Namespace) -> int:
             from agentcli.cli.sessions import sessions
 
             return sessions(chosen)
+        case "inbox":
+            from agentcli.cli.inbox import inbox
+
+            return inbox(chosen)
         case "rules":
             from agentcli.cli.rules import rules
 

@@ -11,11 +11,13 @@ from agentcli.cli.say import say
 
 MODES = ("default", "accept_edits", "explore", "bypass", "dont_ask")
 APIS = ("chat", "responses")
+SESSION_ID = "the id, or a beginning of it that no other has"
 
 COMMANDS = {
     "chat": "the screen, in the current folder (this is also what `agentcli` alone does)",
     "run": "one reply without a screen",
-    "sessions": "saved sessions: list, show",
+    "sessions": "saved sessions: list, show, search, export, fork, verify, rm",
+    "inbox": "the questions that wait for an answer, over all sessions; on a terminal they can be answered",
     "rules": "permission rules: list, test, rm",
     "models": "the models that are configured, and which one is used now",
     "themes": "the themes found",
@@ -106,8 +108,19 @@ def _sessions(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     actions = _actions(parser)
     listed = actions.add_parser("list", help="all sessions, the last one first", allow_abbrev=False)
     shown = actions.add_parser("show", help="the messages of a session", allow_abbrev=False)
-    shown.add_argument("id", metavar="ID", help="the id, or a beginning of it that no other has")
-    for action in (listed, shown):
+    searched = actions.add_parser("search", help="where a text stands, over all sessions", allow_abbrev=False)
+    searched.add_argument("text", metavar="TEXT", help="the words; upper and lower case are one")
+    exported = actions.add_parser("export", help="a session as a document", allow_abbrev=False)
+    exported.add_argument("--format", choices=("md", "html"), help="Markdown (md), or one self-contained HTML file")
+    exported.add_argument("--output", metavar="FILE", help="where to (stdout); its ending chooses the format too")
+    forked = actions.add_parser("fork", help="a new session that begins as this one stands; prints its id", allow_abbrev=False)
+    verified = actions.add_parser("verify", help="whether a log is whole, or all of them; exit code 1 if not", allow_abbrev=False)
+    verified.add_argument("id", metavar="ID", nargs="?", help=SESSION_ID)
+    removed = actions.add_parser("rm", help="remove a session for good", allow_abbrev=False)
+    removed.add_argument("--yes", action="store_true", help="do not ask")
+    for action in (shown, exported, forked, removed):
+        action.add_argument("id", metavar="ID", help=SESSION_ID)
+    for action in (listed, shown, searched, forked, verified):
         _add_json(action)
     return parser.parse_args(words)
 
@@ -136,6 +149,7 @@ PARSERS: dict[str, Callable[[Parser, Sequence[str]], argparse.Namespace]] = {
     "chat": _chat,
     "run": _run,
     "sessions": _sessions,
+    "inbox": _plain,
     "rules": _rules,
     "models": _plain,
     "themes": _plain,

@@ -95,8 +95,8 @@ class Msg(BaseModel):
         return found if isinstance(found, ToolResultBlock) else None
 
     def open_calls(self) -> list[ToolCallBlock]:
-        """The calls that have no final result, in order."""
-        return [call for call in self.calls if call.state != ToolCallState.FINISHED]
+        """The calls that have no final result, in order; one whose result was lost is open again."""
+        return [call for call in self.calls if call.state != ToolCallState.FINISHED or self.result(call.id) is None]
 
     def take_changes(self) -> list[BlockBase]:
         """The blocks that changed since this was last asked, in order of first change."""

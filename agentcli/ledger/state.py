@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agentcli.ledger.block import now
-from agentcli.ledger.message import Msg
+from agentcli.ledger.message import Msg, Usage
 from agentcli.ledger.rule import PermissionContext
 
 
@@ -53,6 +53,29 @@ class Started(BaseModel):
     """Path -> digest before and digest after, for our own edits; None where there is no file."""
 
 
+class Mark(BaseModel):
+    """A place in the context: behind a message, or behind one block of it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    msg_id: str
+    block: tuple[str, str] | None = None
+    """Type and id of the block; None: the whole message."""
+
+
+class Compression(BaseModel):
+    """What is sent instead of the older part of the context; the context itself keeps all of it."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    covers: Mark | None = None
+    """`AgentState.summary` stands for everything up to here."""
+    trims: Mark | None = None
+    """Results up to here are sent as a note that they were left out."""
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
 class AgentState(BaseModel):
     """Everything of an agent that outlives the process."""
 
@@ -60,11 +83,19 @@ class AgentState(BaseModel):
 
     session_id: str = ""
     summary: str | None = None
+    """Sent before the context, in place of what `compressed` says that it covers."""
+    compressed: Compression | None = None
+    token_ratio: float = 1.0
+    """What the last model call really took, as a multiple of its estimate."""
+    apart: Usage = Field(default_factory=Usage)
+    """Tokens of summaries that were made outside of any reply."""
     context: list[Msg] = Field(default_factory=list[Msg])
     reply_id: str = ""
     cur_iter: int = 0
     unfinished: bool = False
     """The current reply has not ended: it runs, waits, or was cut off."""
+    answering: bool = False
+    """A model call has not ended properly: no call that it declared may run (law 10)."""
     permission_context: PermissionContext = Field(default_factory=PermissionContext)
     tool_context: ToolMemory = Field(default_factory=ToolMemory)
     questions: dict[str, Question] = Field(default_factory=dict[str, Question])

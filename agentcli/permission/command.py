@@ -13,10 +13,11 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from agentcli.permission.meaning import stood_in
 from agentcli.permission.subject import UNKNOWN
 from agentcli.permission.use import names
-from agentcli.permission.word import Sort, Word, decode
-from agentcli.permission.wrappers import inner_of
+from agentcli.permission.word import GIVEN, Sort, Word, decode
+from agentcli.permission.wrappers import inner_of, name_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -58,6 +59,8 @@ class Reading:
     """argv of every program that is named anywhere."""
     writes: tuple[Word, ...] = ()
     """Where redirections write, anywhere."""
+    reads: tuple[Word, ...] = ()
+    """What redirections read, anywhere."""
     fault: str | None = None
     unproven: str | None = None
 
@@ -80,8 +83,8 @@ def read_line(text: str) -> Reading:
     try:
         parts = _exact(root, source)
     except Unproven as reason:
-        return Reading((), tuple(loose.found), tuple(loose.writes), loose.fault, str(reason))
-    return Reading(parts, tuple(loose.found), tuple(loose.writes), loose.fault)
+        return Reading((), tuple(loose.found), tuple(loose.writes), tuple(loose.reads), loose.fault, str(reason))
+    return Reading(parts, tuple(loose.found), tuple(loose.writes), tuple(loose.reads), loose.fault)
 
 
 def words_of(text: str) -> tuple[str, ...] | None:
@@ -278,6 +281,7 @@ class Loose:
 
     found: list[tuple[Word, ...]] = field(default_factory=list[tuple[Word, ...]])
     writes: list[Word] = field(default_factory=list[Word])
+    reads: list[Word] = field(default_factory=list[Word])
     fault: str | None = None
 
     def read(self, root: Node, source: bytes, depth: int) -> None:
@@ -313,7 +317,7 @@ class Loose:
         if inner.fault:
             self._give_up(inner.fault)
         for start in inner.starts:
-            self._words(words[start:], depth + 1)
+            self._words(_inner_words(words, start), depth + 1)
         for text in inner.texts:
             self._text(text, depth + 1)
 
@@ -331,9 +335,22 @@ class Loose:
             self._give_up("a redirection has words beside it")
         if operator.type in (*WRITING, ">&", "<>") and destinations and destinations[0].type != "number":
             self.writes.append(decode(destinations[0], source))
+        if operator.type in ("<", "<>") and destinations:
+            self.reads.append(decode(destinations[0], source))
 
     def _give_up(self, reason: str) -> None:
         self.fault = self.fault or reason
+
+
+def _inner_words(words: tuple[Word, ...], start: int) -> tuple[Word, ...]:
+    """What an inner program is given: by `find` what it has found, by `xargs` what it reads."""
+    match name_of(words[0].text):
+        case "find":
+            return stood_in(words, start)
+        case "xargs" | "parallel" | "fd" | "fdfind":
+            return (*words[start:], GIVEN)
+        case _:
+            return words[start:]
 
 
 def _hides_an_end(left: Node, right: Node, source: bytes) -> bool:

@@ -252,6 +252,8 @@ def _told(subject: Subject, row: Row) -> str:
     target = next((target for target in subject.targets if target.protected), None) if row in PROTECTED else None
     if target:
         return f"{row.value}: {target.path} ({target.why})" if target.why else f"{row.value}: {target.path}"
+    if row is Row.SHELL_OUTSIDE and (blind := next((target for target in subject.targets if target.fault), None)):
+        return f"what the command changes is not known: {blind.path} ({blind.fault})"
     unproven = subject.line.unproven if subject.line and row is Row.SHELL_OTHER else None
     return f"{row.value}: {unproven}" if unproven else row.value
 

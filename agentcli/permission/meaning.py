@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from agentcli.permission.sed import prints_only
 from agentcli.permission.use import UNKNOWN_USE, Parsed, Use, names
-from agentcli.permission.word import PRINTABLE_VARIABLES, Sort, Word
+from agentcli.permission.word import GIVEN, PRINTABLE_VARIABLES, Sort, Word
+from agentcli.permission.wrappers import ACTIONS, name_of
 
 Meaning = Callable[[Parsed], Use]
 """From options and operands, for programs whose options follow the rules."""
@@ -15,6 +18,7 @@ Raw = Callable[[Sequence[Word]], Use]
 """From all words after the program."""
 
 HERE = Word(".")
+PICKED = Word("./(what find picks)")
 QUESTIONS = names("-e -f -d -r -w -x -s -L -h -b -c -p -S")
 PRINTED = re.compile(r"(?:[^%]|%%|%[-+ #0']*\d*(?:\.\d+)?[sdiouxXeEfFgGcb])*\Z", re.DOTALL)
 FIND_ALONE = names(
@@ -27,7 +31,19 @@ FIND_WITH_ONE = names(
 )
 FIND_WITH_FILE = names("-newer -anewer -cnewer -samefile")
 PS_WORDS = names("aux ax a x u axu -e -f -ef -A -a -l -el -u")
-NOT_IN_JQ = re.compile(r"\benv\b|\$ENV|\bimport\b|\binclude\b")
+NOT_IN_JQ = re.compile(r"\benv\b|\$ENV|\bimport\b|\binclude\b|\bmodulemeta\b")
+REMOVERS = names("rm rmdir unlink shred")
+FIND_BEFORE = re.compile(r"-[HLP]+|-O\d+")
+FIND_NARROWING = names(
+    "-name -iname -path -ipath -wholename -iwholename -regex -iregex -newer -size -mtime -mmin -ctime -cmin -atime -amin"
+)
+FIND_WIDENING = names("! -not -o -or ,")
+ALL = re.compile(r"[./*?]*\Z")
+BRACES = re.compile(r"([\w./+-]*)\{([\w./+-]*(?:,[\w./+-]*)+)\}([\w./+-]*)\Z")
+BRACKETED = re.compile(r"[A-Za-z0-9_./:=@%+,#*?\[\]!-]*\Z")
+GIT_SHOWING = names("diff show grep archive blame difftool format-patch")
+GIT_TAKING = names("-C -c --git-dir --work-tree --namespace")
+MOST_MENTIONS = 1_000
 
 
 def files_of(operands: Sequence[Word]) -> tuple[Word, ...]:
@@ -74,10 +90,16 @@ def ripping(parsed: Parsed) -> Use:
 
 
 def comparing(parsed: Parsed) -> Use:
-    """diff: files, or folders with all that lies below."""
-    if parsed.has("-r", "--recursive"):
-        return Use(read_only=True, walks=files_of(parsed.operands), follows=not parsed.has("--no-dereference"))
-    return Use(read_only=True, looks=files_of(parsed.operands))
+    """diff: files, or folders with what lies in them."""
+    return Use(read_only=True, walks=files_of(parsed.operands), follows=not parsed.has("--no-dereference"))
+
+
+def reading_strings(parsed: Parsed) -> Use:
+    """strings: files; `@x` anywhere would be replaced by the words that the file x holds, file names among them."""
+    values = [value for given in parsed.options.values() for value in given]
+    if any(word.text.startswith("@") for word in (*parsed.operands, *values)):
+        return UNKNOWN_USE
+    return filtering(parsed)
 
 
 def dating(parsed: Parsed) -> Use:
@@ -145,29 +167,55 @@ def bracket(words: Sequence[Word]) -> Use:
 def find(words: Sequence[Word]) -> Use:
     """Places, then tests; an action that is not known may run or write anything."""
     if any(word.sort is not Sort.SURE for word in words):
-        return _find_removing(words)
-    index = next((i for i, word in enumerate(words) if word.text.startswith("-") or word.text in ("(", "!")), len(words))
+        return _find_changing(words)
+    index = _tests_of_find(words)
     looks, rest = list(words[:index]) or [HERE], list(reversed(words[index:]))
     while rest:
         word = rest.pop().text
         if word in FIND_ALONE:
             continue
         if word not in FIND_WITH_ONE | FIND_WITH_FILE or not rest:
-            return _find_removing(words)
+            return _find_changing(words)
         value = rest.pop()
         looks += [value] if word in FIND_WITH_FILE else []
     return Use(read_only=True, looks=tuple(looks))
 
 
-def _find_removing(words: Sequence[Word]) -> Use:
-    """With tests before it, `-delete` removes some of what lies below; without, all."""
-    texts = [word.text for word in words]
-    if "-delete" not in texts:
+def _tests_of_find(words: Sequence[Word]) -> int:
+    """Where the places end."""
+    return next((i for i, word in enumerate(words) if word.text.startswith("-") or word.text in ("(", "!")), len(words))
+
+
+def _find_changing(words: Sequence[Word]) -> Use:
+    """With tests before it that pick by name, age or size, a removal takes some of what lies below; without, all."""
+    folders, tests = _parts_of_find(words)
+    texts = [word.text for word in tests]
+    acts = next((i for i, text in enumerate(texts) if text in ACTIONS["find"]), len(texts))
+    if "-delete" not in texts and not any(name_of(text) in REMOVERS for text in texts[acts:] if text):
         return UNKNOWN_USE
-    index = next(i for i, text in enumerate(texts) if text.startswith("-"))
-    folders = tuple(words[:index]) or (HERE,)
-    narrowed = set(texts[index:]) - {"-delete", "-depth", "-mindepth", "0", "1"}
-    return Use(edits=folders) if narrowed else Use(removes=folders)
+    return Use(edits=folders) if _narrowed(folders, tests) else Use(removes=folders)
+
+
+def _parts_of_find(words: Sequence[Word]) -> tuple[tuple[Word, ...], Sequence[Word]]:
+    while words and FIND_BEFORE.fullmatch(words[0].text):
+        words = words[1:]
+    index = _tests_of_find(words)
+    return tuple(words[:index]) or (HERE,), words[index:]
+
+
+def _narrowed(folders: Sequence[Word], tests: Sequence[Word]) -> bool:
+    texts = [word.text for word in tests]
+    if not all(word.readable or word.home or word.guessed for word in folders) or any(text in FIND_WIDENING for text in texts):
+        return False
+    picked = [value for test, value in pairwise(texts) if test in FIND_NARROWING]
+    return "-empty" in texts or any(not ALL.match(value) for value in picked)
+
+
+def stood_in(words: Sequence[Word], start: int) -> tuple[Word, ...]:
+    """A command that `find` runs, with its folders in the place of `{}`; those are too much to say where its tests pick."""
+    folders, tests = _parts_of_find(words[1:])
+    meant = (PICKED,) if _narrowed(folders, tests) else folders
+    return tuple(new for word in words[start:] for new in (meant if word.text == "{}" else (word,)))
 
 
 def processes(words: Sequence[Word]) -> Use:
@@ -183,7 +231,17 @@ def command(words: Sequence[Word]) -> Use:
 
 def git(words: Sequence[Word]) -> Use:
     """Anything but its version may read the repository's settings, and those may name programs."""
-    return Use(read_only=True) if [word.text for word in words] == ["--version"] else UNKNOWN_USE
+    if [word.text for word in words] == ["--version"]:
+        return Use(read_only=True)
+    rest = list(words)
+    while rest and rest[0].text.startswith("-"):
+        rest = rest[2:] if rest[0].text in GIT_TAKING else rest[1:]
+    texts = [word.text for word in rest]
+    shows = bool(texts) and (
+        texts[0] in GIT_SHOWING or (texts[0] in ("log", "stash") and bool({"-p", "-u", "--patch"} & set(texts)))
+    )
+    paths = tuple(rest[texts.index("--") + 1 :]) if "--" in texts else ()
+    return replace(mentioning(words), sweeps=(paths or (HERE,)) if shows else ())
 
 
 def cd(words: Sequence[Word]) -> Use:
@@ -207,10 +265,9 @@ def copying(parsed: Parsed) -> Use:
     sources, end = _sources(parsed)
     if end is None or not sources:
         return Use(edits=parsed.operands)
-    deep = parsed.has("-r", "-R", "-a", "--recursive", "--archive")
-    looks, walks = ((), sources) if deep else (sources, ())
     puts = tuple((source, end) for source in sources)
-    return Use(simple_change=True, looks=looks, walks=walks, puts=puts, follows=parsed.has("-L", "-H"))
+    deep = parsed.has("-r", "-R", "-a", "-d", "-P", "--recursive", "--archive")
+    return Use(simple_change=True, looks=sources, puts=puts, deep=deep, follows=parsed.has("-L", "-H"))
 
 
 def moving(parsed: Parsed) -> Use:
@@ -219,7 +276,7 @@ def moving(parsed: Parsed) -> Use:
     if end is None or not sources:
         return Use(edits=parsed.operands)
     puts = tuple((source, end) for source in sources)
-    return Use(simple_change=True, looks=sources, removes=sources, puts=puts)
+    return Use(simple_change=True, looks=sources, removes=sources, puts=puts, deep=True)
 
 
 def _sources(parsed: Parsed) -> tuple[tuple[Word, ...], Word | None]:
@@ -230,8 +287,20 @@ def _sources(parsed: Parsed) -> tuple[tuple[Word, ...], Word | None]:
 
 
 def removing(words: Sequence[Word]) -> Use:
-    """rm and kin."""
-    return Use(removes=_operands(words))
+    """rm and kin; without an operand some other program gives it what it removes."""
+    removed = tuple(one for word in _operands(words) for one in _spelt_out(word))
+    return Use(removes=removed or (GIVEN,))
+
+
+def _spelt_out(word: Word) -> list[Word]:
+    """`{a,b}` as the words that bash makes of it, `[ab]*` as a pattern; `{}` is what another program puts there."""
+    if "{}" in word.text:
+        return [GIVEN]
+    if word.sort is not Sort.HIDDEN:
+        return [word]
+    if found := BRACES.match(word.source):
+        return [Word(found[1] + middle + found[3]) for middle in found[2].split(",")]
+    return [Word(word.source, Sort.GLOB, source=word.source)] if BRACKETED.match(word.source) else [word]
 
 
 def editing(words: Sequence[Word]) -> Use:
@@ -255,3 +324,27 @@ def _operands(words: Sequence[Word]) -> tuple[Word, ...]:
     texts = [word.text for word in words]
     end = texts.index("--") if "--" in texts else len(words)
     return (*(word for word in words[:end] if not word.text.startswith("-")), *words[end + 1 :])
+
+
+# Programs that are not known.
+
+
+def mentioning(words: Sequence[Word]) -> Use:
+    """Every word may name a file, whole or after a sign (`-fX`, `--from=X`, `@X`)."""
+    if len(words) > MOST_MENTIONS:
+        return Use(sweeps=(HERE,))
+    return Use(mentions=tuple(piece for word in words for piece in _pieces(word)))
+
+
+def sweeping(words: Sequence[Word]) -> Use:
+    """As such, and folders with all that lies below."""
+    found = mentioning(words)
+    return replace(found, sweeps=found.sweeps or found.mentions)
+
+
+def _pieces(word: Word) -> Iterator[Word]:
+    if word.home or word.sort is Sort.GLOB:
+        yield word
+    elif word.readable or word.guessed:
+        short = [word.text[2:]] if re.match(r"-[^-]", word.text) else []
+        yield from (Word(text) for text in dict.fromkeys((word.text, *short, *re.split(r"[=:,@]", word.text))) if text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from agentcli.permission import meaning as means
 from agentcli.permission.meaning import Meaning, Raw
-from agentcli.permission.use import UNKNOWN_USE, Options, Use, options
+from agentcli.permission.use import UNKNOWN_USE, Options, Use, names, options
 from agentcli.permission.word import Sort, Word
 from agentcli.permission.wrappers import name_of
 
@@ -40,7 +40,7 @@ class Program:
 
 FILTER = "prints what it reads"
 DIGEST = Program(
-    "prints digests", options("bctz", "", "check binary text zero quiet status warn strict ignore-missing tag"), tolerant=True
+    "prints digests; checking a list opens whatever that names", options("btz", "", "binary text zero tag"), tolerant=True
 )
 ENCODER = Program("encodes; a second operand is refused", options("di", "w", "decode ignore-garbage wrap"), most=1)
 
@@ -67,7 +67,12 @@ FILTERS: dict[str, Program] = {
     "od": Program("dumps", options("abcdfilosxv", "AjNt", "address-radix skip-bytes read-bytes format"), tolerant=True),
     "xxd": Program("dumps; a second operand is written", options("abeiupE", "cgls", bundles=False), most=1),
     "hexdump": Program("dumps", options("bcCdovx", "ns"), tolerant=True),
-    "strings": Program("prints what can be read", options("afwo", "nets", "all print-file-name bytes radix"), tolerant=True),
+    "strings": Program(
+        "prints what can be read; `@x` names files in x",
+        options("afwo", "nets", "all print-file-name bytes radix"),
+        means.reading_strings,
+        tolerant=True,
+    ),
     "column": Program(FILTER, options("tx", "sco", "table separator output-separator columns"), tolerant=True),
     **dict.fromkeys(("md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "b2sum"), DIGEST),
     "cksum": Program("prints digests", tolerant=True),
@@ -208,31 +213,46 @@ RAW: dict[str, Raw] = {
     **dict.fromkeys(("tee", "truncate", "ln", "install", "mkfifo", "mknod"), means.editing),
     **dict.fromkeys(("chmod", "chown", "chgrp", "split"), means.editing_after_first),
     "dd": means.dd,
+    **dict.fromkeys(("tar", "zip", "7z", "rsync", "scp", "cpio"), means.sweeping),
 }
 """Programs that need all their words at once. From `rm` on they are known to change what they name, and no more than that."""
+
+
+SPEAKING = names("echo printf expr basename dirname : true false export set unset local exit return kill wait")
+"""Their words are texts, whatever they look like."""
 
 
 def use_of(words: Sequence[Word]) -> Use:
     """What a simple command does; a program by its path is another program, however known its name."""
     name = words[0].text
-    if raw := RAW.get(name):
-        return raw(words[1:])
     program = PROGRAMS.get(name)
-    if program is None or not all(_welcome(word, program) for word in words):
-        return changes_of(words)
-    return program.use(words[1:])
+    if raw := RAW.get(name):
+        use = raw(words[1:])
+    elif program and all(_welcome(word, program) for word in words):
+        use = program.use(words[1:])
+    else:
+        use = UNKNOWN_USE
+    return changes_of(words) if use == UNKNOWN_USE else use
 
 
 def changes_of(words: Sequence[Word]) -> Use:
     """What is seen of a command that proves nothing: the places that it may look at or change, read loosely."""
     name = name_of(words[0].text)
+    if name in SPEAKING:
+        return UNKNOWN_USE
     if raw := RAW.get(name):
         seen = raw(words[1:])
     elif program := PROGRAMS.get(name):
-        seen = program.use([replace(word, sort=Sort.SURE) if word.readable or word.home else word for word in words[1:]])
+        seen = program.use([replace(word, sort=Sort.SURE) if _sure_enough(word) else word for word in words[1:]])
     else:
-        return UNKNOWN_USE
+        seen = UNKNOWN_USE
+    if seen == UNKNOWN_USE:
+        return means.mentioning(words[1:])
     return replace(seen, read_only=False, simple_change=False)
+
+
+def _sure_enough(word: Word) -> bool:
+    return word.readable or (word.sort is not Sort.GLOB and (word.home or word.guessed))
 
 
 def _welcome(word: Word, program: Program) -> bool:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from agentcli.ledger.rule import PermissionBehavior, PermissionContext, PermissionRule
 from agentcli.permission.match import Match, WordRule, path_rules
 from agentcli.permission.subject import Command, Kind, Subject, Target, Way
+
+FILE_RULES = ("Read", "Edit", "Write")
+"""Speak of ways of touching files, so they are never unknown."""
+MCP_NAME = re.compile(r"mcp__(?:\*|[^*]+__(?:\*|[^*]+\*?))\Z")
 
 
 def strongest(subject: Subject, context: PermissionContext, behavior: PermissionBehavior) -> tuple[Match, PermissionRule | None]:
@@ -85,7 +91,11 @@ def _line_forbidden(rule: PermissionRule, subject: Subject) -> Match:
 
 
 def _targets_forbidden(rule: PermissionRule, subject: Subject, context: PermissionContext) -> Match:
-    return max((_target_forbidden(rule, target, subject, context) for target in subject.targets), default=Match.NO)
+    found = max((_target_forbidden(rule, target, subject, context) for target in subject.targets), default=Match.NO)
+    if found is Match.YES or _is_whole(rule):
+        return found
+    mentioned = any(_target_forbidden(rule, target, subject, context) for target in subject.mentioned)
+    return max(found, Match.PERHAPS) if mentioned else found
 
 
 def _target_forbidden(rule: PermissionRule, target: Target, subject: Subject, context: PermissionContext) -> Match:
@@ -96,8 +106,27 @@ def _target_forbidden(rule: PermissionRule, target: Target, subject: Subject, co
     paths = path_rules(rule.rule_content or "", context, wide=True)
     if any(path.forbids(target.path) for path in paths):
         return Match.YES
+    if target.fault:
+        # What cannot be reached under this name may be reached under another, so nothing can be said.
+        return Match.PERHAPS
     deep = target.folder or target.way is Way.REMOVE
     return Match.PERHAPS if deep and any(path.lies_below(target.path) for path in paths) else Match.NO
+
+
+def unknown_tools(rules: Iterable[PermissionRule], known: Iterable[str]) -> list[str]:
+    """A sentence for each rule whose tool nobody has, with the name that may have been meant; MCP names are never unknown."""
+    tools = sorted({*known, *FILE_RULES})
+    unknown = dict.fromkeys(rule for rule in rules if rule.tool_name not in tools and not MCP_NAME.match(rule.tool_name))
+    return [_unknown(rule, tools) for rule in unknown]
+
+
+def _unknown(rule: PermissionRule, tools: Sequence[str]) -> str:
+    folded = {tool.casefold(): tool for tool in tools}
+    near = [folded[name] for name in get_close_matches(rule.tool_name.casefold(), folded, n=1, cutoff=0.5)]
+    if re.fullmatch(r"mcp__[^_*].*[^_*]", rule.tool_name):
+        near = [f"{rule.tool_name}__*"]
+    meant = f"; did you mean {near[0]}?" if near else f"; tools are {', '.join(tools)}"
+    return f"the {rule.behavior.value} rule {rule.text} does nothing: there is no tool {rule.tool_name}{meant}"
 
 
 def covers(offered: Sequence[PermissionRule], given: PermissionRule) -> bool:

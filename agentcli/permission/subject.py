@@ -96,6 +96,8 @@ class Subject:
     kind: Kind
     targets: tuple[Target, ...] = ()
     """Every place that is seen, in the parts of a shell line that cannot be proven too."""
+    mentioned: tuple[Target, ...] = ()
+    """Places that words of programs that are not known may name: only deny and ask rules look at them."""
     line: Line | None = None
     """For `Kind.SHELL`."""
     read_only: bool = False

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Sequence
 
 from agentcli.ledger.rule import PermissionBehavior, PermissionContext, PermissionRule
+from agentcli.permission.match import WordRule
 from agentcli.permission.programs import PROGRAMS, RAW
 from agentcli.permission.subject import UNKNOWN, Command, Kind, Subject, Target, Way
 from agentcli.permission.use import names
@@ -34,6 +36,11 @@ NEVER = names(
 KNOWN = (PROGRAMS.keys() | RAW.keys()) - {"git"}
 """Asked only for what is odd about it, so a rule for all of it would say too much."""
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
+FURTHER = frozenset((("git", "add"), ("git", "commit"), ("git", "status"), ("git", "describe"), ("git", "rev-parse")))
+"""Take any further words: none of their options runs a program or writes elsewhere. All else is granted word for word, since
+`make --eval`, `npm --script-shell`, `git fetch --upload-pack`, `cargo --config` or `pytest --basetemp` do either."""
+MAX_WORDS = 120
+"""A longer command is not read before it is granted."""
 MAX_RULES = 3
 """More are not read before they are granted."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -58,9 +65,9 @@ def _for_files(subject: Subject, context: PermissionContext) -> list[PermissionR
     if all(target.way is Way.LOOK for target in subject.targets):
         return _looking(subject.targets, context)
     changed = [target for target in subject.targets if target.way is not Way.LOOK]
-    contents = dict.fromkeys(_changing(target, context) for target in changed)
+    contents = _widest([content for target in changed if (content := _changing(target, context))])
     looked = [target for target in subject.targets if target.way is Way.LOOK]
-    rules = [*(_rule("Edit", content) for content in contents if content), *_looking(looked, context)]
+    rules = [*(_rule("Edit", content) for content in contents), *_looking(looked, context)]
     return rules if len(rules) <= MAX_RULES else []
 
 
@@ -101,19 +108,40 @@ def _changing(target: Target, context: PermissionContext) -> str | None:
     return _escaped(folder) + "/**"
 
 
+def _widest(contents: Sequence[str]) -> list[str]:
+    """Without those that lie below another folder."""
+    folders = {content.removesuffix("**") for content in contents if content.endswith("/**")}
+    return [
+        new for new in dict.fromkeys(contents) if not any(new != f"{folder}**" and new.startswith(folder) for folder in folders)
+    ]
+
+
 def _words(command: Command) -> str | None:
     words = command.words
     if not words or not command.plain or "/" in words[0] or CONTROL.search(words[0]) or not re.fullmatch(r"[\w.+-]+", words[0]):
         return None
     if _runs_anything(words[0]):
         return None
-    if words[0] not in TWO_WORDS:
-        return f"{words[0]}:*"
-    if len(words) < 2 or words[1].startswith(UNKNOWN) or not SUBCOMMAND.match(words[1]):
+    if words[:2] in FURTHER:
+        return f"{words[0]} {words[1]}:*"
+    return _word_for_word(words) if words[0] not in TWO_WORDS or _says_what(words) else None
+
+
+def _says_what(words: Sequence[str]) -> bool:
+    """The word after the program says what it does, and that is not to run another one."""
+    if len(words) < 2 or not SUBCOMMAND.match(words[1]):
+        return False
+    if tuple(words[:2]) in THREE_WORDS:
+        return len(words) > 2 and SUBCOMMAND.match(words[2]) is not None
+    return words[1] not in EVALUATING
+
+
+def _word_for_word(words: tuple[str, ...]) -> str | None:
+    """The command as a rule text, if a rule reads it as these very words."""
+    content = shlex.join(words)
+    if len(content) > MAX_WORDS or CONTROL.search(content) or any(word.startswith(UNKNOWN) for word in words):
         return None
-    if words[:2] in THREE_WORDS:
-        return f"{words[0]} {words[1]} {words[2]}:*" if len(words) > 2 and SUBCOMMAND.match(words[2]) else None
-    return None if words[1] in EVALUATING else f"{words[0]} {words[1]}:*"
+    return content if WordRule.parse(content) == WordRule(words, further=False) else None
 
 
 def _runs_anything(word: str) -> bool:

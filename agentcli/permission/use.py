@@ -21,6 +21,12 @@ class Use:
     removes: tuple[Word, ...] = ()
     puts: tuple[tuple[Word, Word], ...] = ()
     """A thing and the place that it is put at, or below it under its own name, should that be a folder."""
+    deep: bool = False
+    """What is put may be a folder, with all that lies below, or a link."""
+    mentions: tuple[Word, ...] = ()
+    """Words that may name files, of a program that is not known."""
+    sweeps: tuple[Word, ...] = ()
+    """Folders that such a program may read, all that lies below."""
     plain_names: bool = False
     """The walk leaves out names that start with a dot."""
     follows: bool = False

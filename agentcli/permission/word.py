@@ -45,11 +45,18 @@ class Word:
         return self.sort in (Sort.SURE, Sort.LOOSE)
 
     @property
+    def guessed(self) -> bool:
+        """Holds `$HOME` or `$PWD` at its start and no other variable, so the text tells what it means."""
+        return self.sort is Sort.VARIABLE and "$" not in self.text and "\\" not in self.text
+
+    @property
     def shown(self) -> str:
         """For a comparison with rules: the text, or a mark where it is not known."""
         return self.text if self.readable else UNKNOWN + self.source
 
 
+GIVEN = Word("", Sort.HIDDEN, source="what it is given")
+"""Stands for the words that another program adds, as `xargs` does."""
 PLAIN = re.compile(r"[A-Za-z0-9_./:=@%+,#-]*\Z")
 """In an unquoted word only these mean the same to the grammar and to bash."""
 GLOBBED = re.compile(r"[A-Za-z0-9_./:=@%+,#*?-]*\Z")
@@ -75,6 +82,9 @@ def decode(node: Node, source: bytes) -> Word:
             return _string(node, raw)
         case "simple_expansion" | "expansion":
             return _variable(raw)
+        case "concatenation" if "{}" in raw and PLAIN.match(raw.replace("{}", "")):
+            # Braces with nothing between them are plain letters for bash, and a place to fill for find and xargs.
+            return Word(raw, Sort.LOOSE, source=raw)
         case "concatenation":
             return _joined([decode(child, source) for child in node.children], node, raw)
         case _:
@@ -112,9 +122,10 @@ def _expanded(inner: str, variables: list[bytes], raw: str) -> Word:
     """A string with variables; only plain `$NAME` and `${NAME}` are harmless."""
     if not variables or not all(VARIABLE.match(name.decode()) for name in variables):
         return Word(raw, Sort.HIDDEN, source=raw)
-    first = _variable(variables[0].decode())
-    if len(variables) == 1 and inner.startswith(variables[0].decode()) and first.text in ("~", "."):
-        return Word(first.text + inner[len(variables[0].decode()) :], Sort.VARIABLE, home=first.home, source=raw)
+    name = variables[0].decode()
+    first, rest = _variable(name), inner.removeprefix(name)
+    if len(variables) == 1 and inner.startswith(name) and first.guessed and (not rest or rest.startswith("/")):
+        return Word(first.text + rest, Sort.VARIABLE, home=first.home, source=raw)
     return Word(inner, Sort.VARIABLE, source=raw)
 
 
@@ -135,7 +146,9 @@ def _joined(parts: list[Word], node: Node, raw: str) -> Word:
     if Sort.GLOB in sorts and len(sorts) > 1:
         # A quoted star beside one that is not quoted: which is which is lost in the text.
         return Word(raw, Sort.HIDDEN if Sort.LOOSE in sorts else Sort.VARIABLE, source=raw)
-    if any(part.home for part in parts[1:]):
-        return Word(raw, Sort.LOOSE, source=raw)
+    if any(part.home or part.sort is Sort.VARIABLE for part in parts[1:]):
+        return Word(raw, Sort.VARIABLE if Sort.VARIABLE in sorts else Sort.LOOSE, source=raw)
+    if parts[0].guessed and not text.startswith(parts[0].text + "/") and text != parts[0].text:
+        return Word(raw, Sort.VARIABLE, source=raw)
     sort = next(sort for sort in (Sort.LOOSE, Sort.VARIABLE, Sort.GLOB, Sort.SURE) if sort in sorts)
     return Word(text, sort, home=home and (text == "~" or text.startswith("~/")), source=raw)

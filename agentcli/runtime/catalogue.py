@@ -1,15 +1,22 @@
-"""Questions about the world, answered as plain data."""
+"""Questions about the world, answered as plain data. Nothing here locks, repairs or changes a session but `remove_session`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from agentcli import paths
 from agentcli.config.load import load_settings
+from agentcli.errors import SessionError, UsageError
 from agentcli.ledger.message import Msg
+from agentcli.session.search import Found
 from agentcli.session.store import SessionRow, SessionStore
+from agentcli.view.clean import clean
+
+BEFORE, AFTER = 40, 120
+"""Characters of an excerpt around the words."""
 
 
 def theme_folders() -> list[Path]:
@@ -24,7 +31,19 @@ def theme_name(flag: str | None) -> str | None:
 
 def session_rows() -> list[SessionRow]:
     """All saved sessions, newest first."""
-    return SessionStore(paths.data_dir()).rows()
+    return _store().rows()
+
+
+def session_row(prefix: str) -> SessionRow | str:
+    """A session by its id or a unique beginning of it; the bare id where its log is no session any more."""
+    store = _store()
+    found = store.find(prefix)
+    return store.row(found) or found
+
+
+def hidden_sessions(shown: Sequence[SessionRow]) -> list[str]:
+    """The names of what lies among the logs and cannot be shown as a session."""
+    return _store().strays({row.id for row in shown})
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,10 +52,79 @@ class Story:
 
     messages: Sequence[Msg]
     lost: Sequence[str]
+    row: SessionRow | None = None
 
 
 def session_story(prefix: str) -> Story:
-    """A session by its id or a unique beginning of it; nothing is locked or repaired."""
-    store = SessionStore(paths.data_dir())
-    loaded = store.read(store.find(prefix))
-    return Story(loaded.messages, loaded.lost)
+    """A session by its id or a unique beginning of it."""
+    store = _store()
+    found = store.find(prefix)
+    loaded = store.read(found)
+    return Story(loaded.messages, loaded.lost, store.row(found))
+
+
+@dataclass(slots=True, frozen=True)
+class Health:
+    """Whether a log is whole."""
+
+    id: str
+    lost: Sequence[str]
+    fault: str | None = None
+    """Why it is no session at all."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The row for scripts."""
+        return {"id": self.id, "ok": not self.lost, "lost": list(self.lost)}
+
+
+def verify_sessions(prefix: str | None) -> Iterator[Health]:
+    """Read one session, or all of them, as a resume would."""
+    store = _store()
+    if prefix is not None:
+        found = store.find(prefix)
+        yield Health(found, store.read(found).lost)
+        return
+    for session_id in store.ids():
+        try:
+            yield Health(session_id, store.read(session_id).lost)
+        except SessionError as error:
+            yield Health(session_id, (), str(error))
+
+
+@dataclass(slots=True, frozen=True)
+class Hit:
+    """A place in a session in which a text was found."""
+
+    row: SessionRow
+    found: Found
+
+    @property
+    def excerpt(self) -> str:
+        """The words and what stands around them, as one clean line."""
+        text, start, end = self.found.text, self.found.start, self.found.end
+        cut = text[max(0, start - BEFORE) : end + AFTER]
+        line = clean(" ".join(cut.split()), newlines=False)
+        return ("…" if start > BEFORE else "") + line + ("…" if end + AFTER < len(text) else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """The row for scripts."""
+        found = self.found
+        where = {"message_id": found.message_id, "role": found.role, "at": found.at, "block": found.block}
+        return {"id": self.row.id, "title": self.row.title, "cwd": self.row.cwd, **where, "excerpt": self.excerpt}
+
+
+def search_sessions(text: str) -> Iterator[Hit]:
+    """Where a text stands in any session, the last used session first."""
+    if not text.strip():
+        raise UsageError("there is nothing to search for: the text is empty")
+    for row, places in _store().search(text.strip()):
+        yield from (Hit(row, found) for found in places)
+
+
+def remove_session(session_id: str) -> list[str]:
+    """Remove a session for good; the names of the files that went. `SessionHeld` where it is in use."""
+    return _store().remove(session_id)
+
+
+def _store() -> SessionStore:
+    return SessionStore(paths.data_dir())

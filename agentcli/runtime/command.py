@@ -23,4 +23,12 @@ class SetModel:
     api: str | None = None
 
 
-Command: TypeAlias = SetMode | SetModel
+@dataclass(slots=True, frozen=True)
+class Compact:
+    """A summary in place of the older part of what is sent, now; the history itself stays."""
+
+    focus: str = ""
+    """What the summary should pay attention to."""
+
+
+Command: TypeAlias = SetMode | SetModel | Compact

@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, assert_never, cast
 
 from agentcli.agent.agent import Agent, Input
-from agentcli.agent.context import NEVER_STARTED
+from agentcli.agent.compact import BUSY, NO_SUMMARY, PURPOSE, TRIGGER
+from agentcli.agent.context import NEVER_STARTED, covered
 from agentcli.config.load import resolve_model
 from agentcli.config.settings import Settings
-from agentcli.errors import ConfigError
+from agentcli.errors import AgentcliError, ConfigError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionMode
 from agentcli.ledger.unfold import unfold
 from agentcli.model.registry import ModelSpec, make_model
-from agentcli.runtime.command import Command, SetMode, SetModel
+from agentcli.runtime.command import Command, Compact, SetMode, SetModel
 from agentcli.runtime.keeper import Keeper
 from agentcli.workspace.root import Place
 
@@ -51,6 +52,44 @@ class Status:
     """Sentences for the user, to be shown once at start."""
 
 
+@dataclass(slots=True, frozen=True)
+class ContextReport:
+    """What the next request holds, in estimated tokens."""
+
+    system: int
+    tools: int
+    summary: int
+    user: int
+    assistant: int
+    results: int
+    size: int | None
+    """The context of the model; None where it is not known."""
+    trigger: int | None
+    """The tokens at which the older part is summarised by itself."""
+    messages: int
+    """All messages of the session; the ledger keeps every one."""
+    covered: int
+    """How many of them are sent as the summary only, the one that is cut in two included."""
+    summary_text: str
+
+    @property
+    def total(self) -> int:
+        """All of the request."""
+        return sum(tokens for _, tokens in self.rows)
+
+    @property
+    def rows(self) -> tuple[tuple[str, int], ...]:
+        """The parts, in the order in which they are sent."""
+        return (
+            ("system prompt", self.system),
+            ("tools", self.tools),
+            ("summary", self.summary),
+            ("user", self.user),
+            ("assistant", self.assistant),
+            ("results of tools", self.results),
+        )
+
+
 class Conversation:
     """One session with its agent."""
 
@@ -60,10 +99,12 @@ class Conversation:
         self._agent, self._keeper, self._place, self._settings, self._spec = agent, keeper, place, settings, spec
         self._notices = notices
         self._spent = self._made = self._context = 0
-        for msg in agent.state.context:
-            if msg.usage is not None:
-                self._spent += msg.usage.input_tokens
-                self._made += msg.usage.output_tokens
+        for usage in (agent.state.apart, *(msg.usage for msg in agent.state.context)):
+            if usage is not None:
+                self._spent += usage.input_tokens
+                self._made += usage.output_tokens
+        if agent.state.context and agent.model.card.context_size:
+            self._context = round(agent.window.sizes().total)
 
     @property
     def status(self) -> Status:
@@ -87,20 +128,63 @@ class Conversation:
             notices=self._notices,
         )
 
+    def context(self) -> ContextReport:
+        """What stands in the model's context, by what it is for."""
+        state, sizes = self._agent.state, self._agent.window.sizes()
+        size = self._agent.model.card.context_size
+        whole, part = covered(state)
+        return ContextReport(
+            system=round(sizes.system),
+            tools=round(sizes.tools),
+            summary=round(sizes.summary),
+            user=round(sizes.user),
+            assistant=round(sizes.assistant),
+            results=round(sizes.results),
+            size=size,
+            trigger=round(TRIGGER * size) if size else None,
+            messages=len(state.context),
+            covered=whole + (part > 0),
+            summary_text=state.summary or "",
+        )
+
     def replay(self) -> Iterator[Msg | ev.AgentEvent]:
-        """The saved history: user messages whole, replies as their events."""
-        for msg in self._agent.state.context:
+        """The saved history: user messages whole, replies as their events, and where it was compressed."""
+        state = self._agent.state
+        cut = self._cut()
+        for at, msg in enumerate(state.context):
+            if cut is not None and at == cut[0]:
+                yield cut[1]
             if msg.role == "assistant":
-                yield from unfold(msg, self._agent.state.session_id)
+                yield from unfold(msg, state.session_id)
             else:
                 yield msg
+        if cut is not None and cut[0] == len(state.context):
+            yield cut[1]
+
+    def _cut(self) -> tuple[int, ev.ContextCompressedEvent] | None:
+        """Before which message the part that is sent whole begins (the one that is cut in two counts to it)."""
+        state = self._agent.state
+        compressed = state.compressed
+        if not compressed or not state.summary:
+            return None
+        event = ev.ContextCompressedEvent(
+            reply_id="",
+            tokens_before=compressed.tokens_before,
+            tokens_after=compressed.tokens_after,
+            summary=state.summary,
+        )
+        return covered(state)[0], event
 
     async def stream(self, inputs: Input) -> AsyncIterator[ev.AgentEvent]:
         """What an input causes, as one stream. Refused inputs raise before the first event."""
+        if self._agent.window.busy:
+            raise AgentcliError(BUSY)
         async with aclosing(self._agent.reply_stream(inputs)) as events:
             async for event in events:
                 if isinstance(event, ev.ModelCallEndEvent):
                     self._count(event)
+                elif isinstance(event, ev.ContextCompressedEvent):
+                    self._context = event.tokens_after
                 yield event
 
     def steer(self, text: str) -> None:
@@ -114,7 +198,7 @@ class Conversation:
         return texts
 
     def interrupt(self) -> None:
-        """End the running reply as interrupted."""
+        """End the running reply as interrupted, or give up the compression that is being made."""
         self._agent.interrupt()
 
     async def do(self, command: Command) -> str:
@@ -126,6 +210,8 @@ class Conversation:
                 return f"Mode: {mode.value}"
             case SetModel(name, api):
                 return await self._set_model(name, api)
+            case Compact(focus):
+                return await self._compact(focus)
             case _:
                 assert_never(command)
 
@@ -149,11 +235,28 @@ class Conversation:
             await self._keeper.said(msg)
         state.questions.clear()
         state.started.clear()
+        if state.compressed is not None:
+            body = state.compressed.model_dump(mode="json")
+            await self._keeper.record("summary", {"reply_id": "", "summary": state.summary, **body}, durable=True)
 
     def _count(self, event: ev.ModelCallEndEvent) -> None:
         self._spent += event.input_tokens
         self._made += event.output_tokens
-        self._context = event.input_tokens + event.output_tokens
+        if event.metadata.get("purpose") != PURPOSE:
+            self._context = event.input_tokens + event.output_tokens
+
+    async def _compact(self, focus: str) -> str:
+        agent, apart = self._agent, self._agent.state.apart
+        if agent.running and not agent.window.busy:
+            raise AgentcliError("A reply runs; interrupt it, or compress the context after its end.")
+        done = await agent.window.compress(focus)
+        self._spent += agent.state.apart.input_tokens - apart.input_tokens
+        self._made += agent.state.apart.output_tokens - apart.output_tokens
+        if isinstance(done, str):
+            return done
+        self._context = done.tokens_after
+        told = f" {done.summary}" if done.summary.startswith(NO_SUMMARY) else ""
+        return f"Compressed: about {done.tokens_before:,} -> {done.tokens_after:,} tokens.{told}"
 
     async def _set_model(self, name: str, api: str | None) -> str:
         wanted = cast("Literal['chat', 'responses'] | None", api)

@@ -20,6 +20,7 @@ class Keeper:
         self, store: SessionStore, rules: RulesFile, root: str, header: dict[str, Any], log: SessionLog | None = None
     ) -> None:
         self.store, self.rules, self.root, self.header, self.log = store, rules, root, header, log
+        self._making: asyncio.Task[SessionLog] | None = None
 
     @property
     def made(self) -> bool:
@@ -33,6 +34,8 @@ class Keeper:
         await (await self._made()).kept(msg, durable=durable)
 
     async def record(self, kind: str, body: Mapping[str, Any], *, durable: bool = False) -> None:
+        if self.log is None and self._making is not None:
+            await self._made()
         if self.log is None:
             # Nothing was said yet: what is changed now is what the session will begin with.
             self.header.update({key: value for key, value in body.items() if key in self.header})
@@ -51,10 +54,21 @@ class Keeper:
             await self.record("rule", rule.model_dump(mode="json"), durable=True)
 
     async def close(self) -> None:
+        if self._making is not None:
+            await self._made()
         if self.log is not None:
             await asyncio.to_thread(self.log.close)
 
     async def _made(self) -> SessionLog:
-        if self.log is None:
-            self.log = await asyncio.to_thread(self.store.create, self.header["id"], self.header)
+        if self.log is not None:
+            return self.log
+        if self._making is None:
+            make = asyncio.to_thread(self.store.create, self.header["id"], self.header)
+            self._making = asyncio.create_task(make)
+        try:
+            # One making for all who wait; a cancelled one leaves no session behind that nobody writes.
+            self.log = await asyncio.shield(self._making)
+        finally:
+            if self._making is not None and self._making.done():
+                self._making = None
         return self.log

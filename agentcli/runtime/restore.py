@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agentcli.ledger.block import ToolCallState, ToolResultBlock
-from agentcli.ledger.message import Msg
+from agentcli.agent.context import place_of
+from agentcli.ledger.block import ToolResultBlock
+from agentcli.ledger.message import Msg, Usage
 from agentcli.ledger.rule import PermissionContext, PermissionMode, PermissionRule
-from agentcli.ledger.state import AgentState, Question, Started, Task, ToolMemory
+from agentcli.ledger.state import AgentState, Compression, Question, Started, Task, ToolMemory
 from agentcli.session.store import Loaded
 
 
@@ -43,7 +44,7 @@ def restore(loaded: Loaded, session_id: str, permission: PermissionContext) -> A
     context = list(loaded.messages)
     last = context[-1] if context else None
     reply_id = last.id if last is not None and last.role == "assistant" else ""
-    open_ids = {call.id for msg in context for call in msg.calls if call.state != ToolCallState.FINISHED}
+    open_ids = {call.id for msg in context for call in msg.open_calls()}
     state = AgentState(session_id=session_id, context=context, reply_id=reply_id, permission_context=permission)
     state.tool_context = _memory(context)
     answered: set[Any] = set()
@@ -55,6 +56,8 @@ def restore(loaded: Loaded, session_id: str, permission: PermissionContext) -> A
                 _keep(state.started, record, Started)
             case "rule":
                 _rule(permission, record)
+            case "summary":
+                _compressed(state, record)
             case "reply":
                 answered.add(record.get("answers"))
             case "model_call" if record.get("reply_id") == reply_id:
@@ -74,6 +77,28 @@ def _keep(into: dict[str, Any], record: dict[str, Any], form: type[Question] | t
         # A record of another version. A start that cannot be read is still a start: effects unknown.
         if form is Started:
             into[record["call_id"]] = Started(call_id=record["call_id"])
+
+
+def _compressed(state: AgentState, record: dict[str, Any]) -> None:
+    """The last summary whose place in the context is still known is the one that is sent."""
+    if not record.get("reply_id"):
+        state.apart = _added(state.apart, record.get("usage"))
+    try:
+        compressed = Compression.model_validate({key: record.get(key) for key in Compression.model_fields if key in record})
+    except ValidationError:
+        return  # of another version: the whole context is sent
+    marks = [mark for mark in (compressed.covers, compressed.trims) if mark is not None]
+    if marks and all(place_of(state.context, mark) is not None for mark in marks):
+        summary = record.get("summary")
+        state.summary, state.compressed = summary if isinstance(summary, str) else None, compressed
+
+
+def _added(usage: Usage, more: object) -> Usage:
+    try:
+        given = Usage.model_validate(more or {})
+    except ValidationError:
+        return usage
+    return Usage(**{name: getattr(usage, name) + getattr(given, name) for name in Usage.model_fields})
 
 
 def _rule(permission: PermissionContext, record: dict[str, Any]) -> None:

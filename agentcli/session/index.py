@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +23,8 @@ PLAIN_MSG = re.compile(
 """The head of a line of our own whose message needs no parsing to be counted."""
 TITLE_LENGTH = 60
 NAMES_SHOWN = 5
+WAITING = ("asking", "submitted")
+ASKED_AGAIN = ("asking", "allowed")
 
 
 class SessionRow(BaseModel):
@@ -57,8 +59,8 @@ class Tally:
     """The last value of `title`, `mode` and `model`."""
     said: str = ""
     messages: set[str] = field(default_factory=set[str])
-    calls: dict[tuple[str, str], bool] = field(default_factory=dict[tuple[str, str], bool])
-    """(Message id, call id) -> it waits."""
+    calls: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """(Message id, call id) -> its state."""
     first_ts: str = ""
     last_ts: str = ""
 
@@ -85,8 +87,19 @@ def logs(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, key=lambda item: (-item[0], item[1].name))]
 
 
+def strays(folder: Path, known: Container[str]) -> list[str]:
+    """What looks like a log by its name and is none, by the sessions that are known."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder))
+    except OSError:
+        return []  # `logs` has said why
+    return [name for name in names if name.endswith(".jsonl") and name.removesuffix(".jsonl") not in known]
+
+
 def find(folder: Path, prefix: str) -> str:
     """The one session whose id starts so."""
+    if not prefix:
+        raise UsageError("an empty text is no beginning of a session id")
     paths = [path for path in logs(folder) if path.stem.startswith(prefix)]
     names = sorted(path.stem for path in paths)
     if prefix in names:
@@ -117,15 +130,8 @@ def rows(folder: Path) -> list[SessionRow]:
 
 def row_of(path: Path) -> SessionRow | None:
     """The row of a log; None where it has no whole first line."""
-    tally = Tally()
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if number > 1 or line.endswith(b"\n"):
-                    _count(tally, line)
-    except OSError:
-        return None
-    if not tally.first_ts:
+    tally = _tally(path)
+    if tally is None:
         return None
     header, latest = tally.header, tally.latest
     return SessionRow(
@@ -137,9 +143,15 @@ def row_of(path: Path) -> SessionRow | None:
         messages=len(tally.messages),
         mode=latest.get("mode"),
         model=latest.get("model"),
-        waiting=sum(tally.calls.values()),
+        waiting=sum(state in WAITING for state in tally.calls.values()),
         held_by=holder(path),
     )
+
+
+def may_ask(path: Path) -> bool:
+    """Whether a resume of this log may open a question: a call waits, or was allowed and may not have been started."""
+    tally = _tally(path)
+    return tally is not None and any(state in ASKED_AGAIN for state in tally.calls.values())
 
 
 def first_record(path: Path) -> dict[str, Any] | None:
@@ -158,6 +170,18 @@ def one_line(text: str) -> str:
     seen = "".join(char if char.isprintable() else " " for char in text[: 50 * TITLE_LENGTH])
     line = " ".join(seen.split())
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def _tally(path: Path) -> Tally | None:
+    tally = Tally()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if number > 1 or line.endswith(b"\n"):
+                    _count(tally, line)
+    except OSError:
+        return None
+    return tally if tally.first_ts else None
 
 
 def _count(tally: Tally, line: bytes) -> None:
@@ -204,7 +228,7 @@ def _take_msg(tally: Tally, msg: object) -> None:
     tally.messages.add(msg_id)
     for block in _blocks(known.get("content")):
         if block.get("type") == "tool_call":
-            tally.calls[msg_id, str(block.get("id"))] = block.get("state") in ("asking", "submitted")
+            tally.calls[msg_id, str(block.get("id"))] = str(block.get("state"))
         elif known.get("role") == "user" and not tally.said and isinstance(block.get("text"), str):
             tally.said = block["text"]
 

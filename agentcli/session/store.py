@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from agentcli.session.index import SessionRow
 from agentcli.session.loaded import Loaded, load
 from agentcli.session.lock import Hold, holder
 from agentcli.session.log import SessionLog
+from agentcli.session.remove import remove
+from agentcli.session.search import Found, Needle, search
 from agentcli.session.torn import repair
 
 VERSION = 1
@@ -70,6 +72,8 @@ class SessionStore:
             undo.callback(self._io.close, fd)
             hold = Hold(self._io, path, fd)
             undo.callback(hold.release)
+            if os.fstat(fd).st_nlink == 0:
+                raise SessionError(f"there is no session {session_id}: it was removed just now")
             file = Grower(self._io, path, fd)
             found = scan(read_all(fd))
             loaded = load(session_id, found, blobs.fetch)
@@ -96,6 +100,44 @@ class SessionStore:
     def find(self, prefix: str) -> str:
         """The one session whose id starts so; UsageError where there is none, or more."""
         return index.find(self.folder, prefix)
+
+    def remove(self, session_id: str) -> list[str]:
+        """Remove a session and all that lies beside its log; the names of what went. SessionHeld where it is in use."""
+        path = self._path(session_id)
+        fd = self._open(path, APPEND)
+        try:
+            hold = Hold(self._io, path, fd)
+            try:
+                return remove(self._io, path)
+            finally:
+                hold.release()
+        finally:
+            self._io.close(fd)
+
+    def ids(self) -> list[str]:
+        """Every session, and every log too broken to be one, the last used first."""
+        return [path.stem for path in index.logs(self.folder)]
+
+    def strays(self, known: Container[str]) -> list[str]:
+        """What lies among the logs and is none of the known sessions."""
+        return index.strays(self.folder, known)
+
+    def may_ask(self) -> list[str]:
+        """The sessions that may have an open question, the last used first."""
+        return [path.stem for path in index.logs(self.folder) if index.may_ask(path)]
+
+    def row(self, session_id: str) -> SessionRow | None:
+        """The row of one session."""
+        return index.row_of(self._path(session_id))
+
+    def search(self, text: str) -> Iterator[tuple[SessionRow, list[Found]]]:
+        """The sessions in which a text stands, the last used first, and where."""
+        needle = Needle(text)
+        for path in index.logs(self.folder):
+            found = search(path, needle)
+            row = index.row_of(path) if found else None
+            if row is not None:
+                yield row, found
 
     def rows(self) -> list[SessionRow]:
         """One row a session, the last used first."""

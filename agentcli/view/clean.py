@@ -71,6 +71,16 @@ def _sign(match: re.Match[str]) -> str:
     return f"<U+{code:04X}>"
 
 
+def spelled(text: str) -> str:
+    """A text of JSON, or of code, in which everything unseen is spelled `\\uXXXX`: seen, and of the same value."""
+    return UNSEEN.sub(lambda match: "".join(f"\\u{unit:04x}" for unit in _units(ord(match[0]))), text)
+
+
+def _units(code: int) -> list[int]:
+    """The UTF-16 units of a character."""
+    return [code] if code < 0x10000 else [0xD7C0 + (code >> 10), 0xDC00 + (code & 0x3FF)]
+
+
 def _untabbed(line: str) -> str:
     return line.expandtabs(TAB) if "\t" in line else line
 

@@ -90,7 +90,7 @@ def result_summary(state: ToolResultState, text: str, metadata: dict[str, Any]) 
         return "denied"
     said = metadata.get("summary")
     if isinstance(said, str) and said:
-        return clean(said, newlines=False)
+        return clean(said, newlines=False, exact=True)
     if state is ToolResultState.INTERRUPTED:
         return "interrupted"
     if state is ToolResultState.ERROR:
@@ -155,11 +155,21 @@ ERRORS: dict[str, tuple[str, str]] = {
     "cut_stream": ("The connection broke in the middle of the answer.", "Send a message to go on; what came so far is kept."),
     "malformed_stream": ("The provider sent an answer that cannot be read.", "Send again, or choose another model with /model."),
     "server": ("The provider has a fault of its own.", "Send again in a while."),
-    "internal": ("agentcli has a fault of its own.", "The conversation is kept; send again, and please report this."),
+    "internal": ("agentcli could not go on.", "Its words below say why. Send again; if it comes again, please report it."),
 }
 
 
+UNSAVED = re.compile(r"could not be saved|takes no more records|could not be kept|cannot be (?:saved|written)")
+"""How the session log says that it refuses records."""
+
+
 def error_sentences(error: ErrorInfo) -> tuple[str, str]:
-    """What happened, and what to do; the provider's own words are `error.message`."""
+    """What happened, and what to do; the words of whoever failed are `error.message`."""
+    if error.kind == "internal" and UNSAVED.search(error.message):
+        return (
+            "The conversation cannot be saved, so the reply was stopped.",
+            "Free space on the disk, or do what the words below say, then send again. "
+            "What was not saved is kept in memory only, until you leave.",
+        )
     what, remedy = ERRORS.get(error.kind, ERRORS["internal"])
     return (f"{what} ({error.status})" if error.status else what), remedy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +24,7 @@ START_UP = Guard("read by a shell or program when it starts")
 AGENT = Guard("instructions or programs that the next session obeys")
 CI = Guard("run by the build service, with its secrets")
 RUNS = Guard("runs without being called by name")
+PROCESS = Guard("the environment or memory of a process", looking=True)
 
 NAMES: dict[str, Guard] = {
     **dict.fromkeys((".git", "git~1"), GIT),
@@ -64,8 +66,26 @@ SHOWN_ENVIRONMENTS = ("example", "sample", "template", "dist", "defaults", "sche
 """`.env.example` and kin hold no secrets by their very name."""
 
 
+OF_A_PROCESS = r"/proc/(?:self|thread-self|\d+)(?:/task/[^/]+)?"
+HELD = re.compile(OF_A_PROCESS + r"/(?:environ|mem)\Z")
+BOUND = re.compile(OF_A_PROCESS + r"/(?:(?P<folder>cwd|root)|exe|fd|map_files|ns)\Z|/dev/(?:fd|stdin|stdout|stderr)\Z")
+
+
+def is_bound(step: str) -> bool:
+    """The name means something else for each process that opens it, so no path through it can be judged."""
+    return BOUND.match(step) is not None
+
+
+def bound_folder(step: str) -> str:
+    """Which folder of the process a bound name stands for: `cwd` or `root`, or nothing."""
+    found = BOUND.match(step)
+    return (found["folder"] or "") if found else ""
+
+
 def guard_of(path: str) -> Guard | None:
     """The guard of a resolved path; one that forbids looking wins."""
+    if HELD.match(path):
+        return PROCESS
     parts = [plain(part) for part in path.split("/") if part]
     found = [guard for part in parts if (guard := NAMES.get(part) or _environment(part))]
     found += [guard for pair in pairwise(parts) if (guard := PAIRS.get(pair))]

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agentcli.errors import UsageError
-from agentcli.workspace.guarded import guard_of
+from agentcli.workspace.guarded import bound_folder, guard_of, is_bound
 
 MAX_LINKS = 40
 MAX_PATH = 4096
 MAX_ENTRIES = 5000
 """So many names below a folder are looked at before a walk is judged by its folder alone."""
 FOREIGN = ("/proc", "/dev", "/sys")
-"""Names below these depend on the process that asks, so a link through them proves nothing."""
+"""The kernel's own names: never inside, whatever the root is."""
+PER_PROCESS = {"/proc/self": "/proc/self", "/proc/thread-self": "/proc/self/task/thread-self"}
+"""Kept by name: who opens the path later is another process than who judges it."""
 HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -38,6 +40,17 @@ class Located:
     """Changing it is asked one by one; every protected place is guarded too."""
     why: str = ""
     """What it is protected or guarded as, in a few words."""
+    means: str | None = None
+    """Where a path with a fault would lead a process that stands in the working folder, should that be known."""
+
+
+class Bound(OSError):
+    """A path leads through a name that is another thing for each process."""
+
+    def __init__(self, step: str, rest: str) -> None:
+        super().__init__(f"{step} is another thing for each process; name the file itself")
+        self.means = {"cwd": rest or ".", "root": "/" + rest}.get(bound_folder(step))
+        """What it stands for, seen from the working folder."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -86,6 +99,9 @@ class Place:
         written = self._absolute(text)
         try:
             found = self.judge(reach(written))
+        except Bound as bound:
+            means = None if bound.means is None else os.path.join(self.cwd, bound.means)
+            return Located(path=written, inside=False, protected=False, fault=str(bound), means=means)
         except OSError as error:
             return Located(path=written, inside=False, protected=False, fault=_words(error))
         # A guarded name stays guarded where it is a link to something of another name.
@@ -151,8 +167,11 @@ def resolve(path: str) -> str:
             reached = os.path.dirname(reached)
             continue
         step = os.path.join(reached, name)
-        if below(step, FOREIGN):
-            return os.path.join(step, *reversed(rest))
+        if is_bound(step):
+            raise Bound(step, "/".join(reversed(rest)))
+        if step in PER_PROCESS:
+            reached = PER_PROCESS[step]
+            continue
         mode = _mode_of(step)
         if mode is None or not stat.S_ISLNK(mode):
             _passable(step, mode, rest)
@@ -186,6 +205,25 @@ def is_folder(path: str) -> bool:
     """A folder stands at this resolved path."""
     mode = _mode_of(path)
     return mode is not None and stat.S_ISDIR(mode)
+
+
+def names_below(folder: str, most: int) -> list[str] | None:
+    """Every name below a folder, relative to it, links not followed; None if there are more, or some cannot be listed."""
+    found: list[str] = []
+    waiting = [""]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(os.path.join(folder, here)) as entries:
+                for entry in entries:
+                    found.append(os.path.join(here, entry.name))
+                    if len(found) > most:
+                        return None
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(found[-1])
+        except OSError:
+            return None
+    return found
 
 
 def _entries_below(folder: str, dotted: bool) -> Iterator[os.DirEntry[str]]:

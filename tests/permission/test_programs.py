@@ -101,6 +101,19 @@ def test_proven_read_only(stage, line):
         "xxd a b",
         "od -w /etc/passwd",
         "strings -T x README.md",
+        "strings @list",
+        "strings -- '@list'",
+        "strings -n @list README.md",
+        "sha256sum -c sums",
+        "md5sum --check sums",
+        "b2sum -c sums",
+        "cksum -c sums",
+        "file -f names",
+        "du -X names .",
+        "diff --from-file=a b",
+        "jq '\"m\" | modulemeta' README.md",
+        "find -files0-from names",
+        "xargs -a names cat",
         "base64 a b",
         "tail -f README.md",
         "wc --files0-from=x",
@@ -165,6 +178,13 @@ def test_a_file_whose_name_is_an_option_is_no_operand(stage):
     assert stage.says("cat *", "explore") == "allow"
     stage.file(stage.project / "-n")
     assert stage.says("cat *", "explore") == "deny"
+
+
+def test_a_glob_may_not_become_a_list_of_files(stage):
+    stage.file(stage.project / "docs/b")
+    assert stage.says("cd docs && strings *", "explore") == "allow"
+    stage.file(stage.project / "docs/@b")
+    assert stage.says("cd docs && strings *", "explore") == "deny"
 
 
 def test_a_glob_is_the_files_that_it_names(stage):

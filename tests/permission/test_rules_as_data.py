@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from agentcli.ledger.rule import PermissionContext, PermissionMode
+from agentcli.ledger.rule import PermissionBehavior, PermissionContext, PermissionMode, PermissionRule
+from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.rules import list_rules
 from agentcli.runtime.rules import test_lines as answers_to
 from agentcli.tool.builtin import builtin_tools
@@ -86,3 +87,16 @@ def test_rules_are_listed_with_their_source(stage):
         {"rule": "Read(.env)", "behavior": "deny", "source": "user"},
     ]
     assert list_rules(PermissionContext()) == []
+
+
+def test_a_rule_for_a_tool_that_nobody_has_is_told_with_the_nearest_name():
+    deny = [
+        PermissionRule.parse(text, PermissionBehavior.DENY)
+        for text in ("Bsh(curl:*)", "bash", "mcp__srv", "mcp__srv__*", "Read(x)", "Zzz")
+    ]
+    assert unknown_tools(deny, ["Bash", "Grep"]) == [
+        "the deny rule Bsh(curl:*) does nothing: there is no tool Bsh; did you mean Bash?",
+        "the deny rule bash does nothing: there is no tool bash; did you mean Bash?",
+        "the deny rule mcp__srv does nothing: there is no tool mcp__srv; did you mean mcp__srv__*?",
+        "the deny rule Zzz does nothing: there is no tool Zzz; tools are Bash, Edit, Grep, Read, Write",
+    ]

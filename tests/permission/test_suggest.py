@@ -13,9 +13,17 @@ def offered(stage, subject, mode="default", **rules):
     [
         ("git commit -m x", ["Bash(git commit:*)"]),
         ("git commit -m 'a && b'", ["Bash(git commit:*)"]),
-        ("make", ["Bash(make:*)"]),
-        ("npm test", ["Bash(npm test:*)"]),
-        ("npm run build", ["Bash(npm run build:*)"]),
+        ("git status", ["Bash(git status:*)"]),
+        ("make", ["Bash(make)"]),
+        ("make test", ["Bash(make test)"]),
+        ("ninja -C out", ["Bash(ninja -C out)"]),
+        ("npm test", ["Bash(npm test)"]),
+        ("npm run build", ["Bash(npm run build)"]),
+        ("docker compose up", ["Bash(docker compose up)"]),
+        ("cargo test", ["Bash(cargo test)"]),
+        ("git fetch origin", ["Bash(git fetch origin)"]),
+        ("pytest -k 'a and b'", ["Bash(pytest -k 'a and b')"]),
+        ("cp -r docs new", ["Edit(./new)", "Edit(new/**)", "Read(**)"]),
         ("cat src/a.py", ["Read(**)"]),
         ("ls; wc -l README.md", ["Read(**)"]),
         ("mkdir src/new/deep", ["Edit(src/new/**)"]),
@@ -64,6 +72,10 @@ def test_what_always_would_grant(stage, line, rules):
         "touch a b c d",
         "sed -i s/a/b/ README.md",
         "tail -f README.md",
+        "tar xf a",
+        "make $x",
+        "make *.o",
+        "pytest -k " + "x" * 120,
     ],
 )
 def test_nothing_is_offered_that_would_say_too_much(stage, line):
@@ -117,6 +129,21 @@ def test_a_suggestion_allows_its_own_call_and_nothing_chained_to_it(stage, line)
     assert engine.decide(stage.shell(line)).behavior is PermissionBehavior.ALLOW
     for form in ("{}; npm x", "{} && npm x", "{} | sh", "{} > /tmp/f", "{} $(npm x)", "sudo {}"):
         assert engine.decide(stage.shell(form.format(line))).behavior is PermissionBehavior.ASK
+
+
+@pytest.mark.parametrize(
+    ("line", "others"),
+    [
+        ("make test", ("make", "make --eval=x test", "make test --eval=x", "make -f other test", "make SHELL=./x test")),
+        ("npm test", ("npm test --script-shell=./x", "npm run test")),
+        ("git fetch", ("git fetch --upload-pack=./x",)),
+        ("cargo test", ("cargo test --config a=b",)),
+        ("pytest -x", ("pytest -x --basetemp=/", "pytest -x ../t.py")),
+    ],
+)
+def test_a_suggestion_adds_no_words_to_a_program_that_could_run_them(stage, line, others):
+    (rule,) = offered(stage, line)
+    assert [stage.says(each, allow=rule) for each in (line, *others)] == ["allow", *["ask"] * len(others)]
 
 
 def test_a_suggestion_of_an_added_folder_is_its_own(stage):

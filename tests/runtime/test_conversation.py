@@ -1,15 +1,16 @@
+import asyncio
 import json
 from contextlib import aclosing
 
 import pytest
 
-from agentcli.errors import ConfigError, NothingWaiting, SessionHeld, UsageError
+from agentcli.errors import AgentcliError, ConfigError, NothingWaiting, SessionHeld, UsageError
 from agentcli.ledger import event as ev
 from agentcli.ledger.message import Msg, UserMsg
 from agentcli.ledger.rule import PermissionMode
 from agentcli.runtime.assemble import Options, open_conversation
 from agentcli.runtime.catalogue import session_rows, session_story
-from agentcli.runtime.command import SetMode
+from agentcli.runtime.command import Compact, SetMode
 from tests.fakes.agent import answer, call, refold, types
 
 READ = [[{"text": "I look."}, call("c1", "Read", file_path="a.txt")], [{"text": "It says hello."}]]
@@ -307,3 +308,134 @@ async def test_an_external_tool_cannot_take_the_name_of_a_built_in_one(desk):
     (desk / "tools.json").write_text(json.dumps([{"name": "Read", "description": "x", "parameters": {"type": "object"}}]))
     with pytest.raises(UsageError, match="Read"):
         await opened(desk, [], external_tools=str(desk / "tools.json"))
+
+
+# -- the context -----------------------------------------------------------------------------------
+
+STORY = {"text": "a long story " * 200}
+SUMMARY = [{"text": "## The request\na story"}, {"usage": {"input_tokens": 900, "output_tokens": 20}}]
+
+
+def lines_of(desk, kind):
+    raw = next((desk / "data/sessions").glob("*.jsonl")).read_text()
+    return [record for record in map(json.loads, raw.splitlines()) if record["type"] == kind]
+
+
+async def test_compact_puts_a_summary_in_place_of_what_is_sent_and_the_log_keeps_all(desk):
+    conversation = await opened(desk, [[STORY], SUMMARY])
+    await run(conversation)
+    said = await conversation.do(Compact())
+    assert said.startswith("Compressed: about ")
+    report = conversation.context()
+    assert (report.user, report.assistant, report.covered, report.messages) == (0, 0, 2, 2)
+    assert report.summary_text.startswith("## The request\na story")
+    assert (conversation.status.input_tokens, conversation.status.output_tokens) == (900, 20)
+    session = conversation.status.session_id
+    await conversation.close()
+    assert session_story(session).messages[-1].get_text_content() == STORY["text"]
+    (record,) = lines_of(desk, "summary")
+    assert record["usage"] == {"input_tokens": 900, "output_tokens": 20, "cached_tokens": 0, "reasoning_tokens": 0}
+
+
+async def test_a_resumed_session_sends_the_same_compressed_context_and_counts_the_same_tokens(desk):
+    conversation = await opened(desk, [[STORY], SUMMARY])
+    await run(conversation)
+    await conversation.do(Compact())
+    before, spent = conversation.context(), conversation.status.input_tokens
+    session = conversation.status.session_id
+    await conversation.close()
+    again = await opened(desk, [[{"text": "on"}]], resume=session)
+    assert (again.context(), again.status.input_tokens) == (before, spent)
+    shown = list(again.replay())
+    assert [type(item).__name__ for item in shown][-1] == "ContextCompressedEvent"
+    assert (await run(again))[-1].finished_reason == "completed"
+    assert again.context().covered == 2
+    await again.close()
+
+
+async def test_a_summary_made_within_a_reply_is_read_back_from_the_log(desk):
+    turns = [
+        [{"text": "I look."}, call("c1", "Read", file_path="a.txt")],
+        [{"text": "word " * 400}, call("c2", "Read", file_path="a.txt", offset=1)],
+        [{"error": "context_length"}],
+        [{"text": "so far"}],
+        [{"text": "over"}],
+    ]
+    conversation = await opened(desk, turns, mode=PermissionMode.BYPASS)
+    events = await run(conversation)
+    assert (events[-1].finished_reason, types(events).count("CONTEXT_COMPRESSED")) == ("completed", 1)
+    report, session = conversation.context(), conversation.status.session_id
+    await conversation.close()
+    again = await opened(desk, [], resume=session)
+    assert again.context() == report
+    assert "so far" in again.context().summary_text
+    await again.close()
+
+
+async def test_a_fork_of_a_compressed_session_is_compressed_too_and_stays_so(desk):
+    conversation = await opened(desk, [[STORY], SUMMARY])
+    await run(conversation)
+    await conversation.do(Compact())
+    report, session = conversation.context(), conversation.status.session_id
+    await conversation.close()
+    fork = await opened(desk, [], resume=session, fork=True)
+    assert fork.context() == report
+    own = fork.status.session_id
+    await fork.close()
+    again = await opened(desk, [], resume=own or session)
+    assert again.context() == report
+    await again.close()
+
+
+async def test_a_summary_whose_message_is_lost_is_not_sent(desk):
+    conversation = await opened(desk, [[STORY], SUMMARY])
+    await run(conversation)
+    await conversation.do(Compact())
+    session = conversation.status.session_id
+    await conversation.close()
+    path = next((desk / "data/sessions").glob("*.jsonl"))
+    kept = [line for line in path.read_text().splitlines() if '"role":"assistant"' not in line]
+    path.write_text("\n".join(kept) + "\n")
+    again = await opened(desk, [], resume=session)
+    assert (again.context().summary_text, again.context().covered, again.context().messages) == ("", 0, 1)
+    await again.close()
+
+
+async def test_nothing_to_compact_is_said_and_asks_no_model(desk):
+    conversation = await opened(desk, [])
+    assert await conversation.do(Compact()) == "There is too little in the context to compress."
+    await conversation.close()
+
+
+async def test_while_a_reply_runs_the_context_is_not_compressed(desk):
+    conversation = await opened(desk, [[{"text": "a"}, {"delay": 0.01}, {"text": "b"}]])
+    async with aclosing(conversation.stream(UserMsg("user", "go"))) as events:
+        async for event in events:
+            if event.type == "TEXT_BLOCK_DELTA":
+                with pytest.raises(AgentcliError, match="A reply runs"):
+                    await conversation.do(Compact())
+                break
+    await conversation.close()
+
+
+async def test_while_the_context_is_compressed_a_message_is_refused_and_an_interrupt_gives_it_up(desk):
+    conversation = await opened(desk, [[STORY], [{"delay": 30}], [{"text": "on"}]])
+    await run(conversation)
+    task = asyncio.create_task(conversation.do(Compact()))
+    await asyncio.sleep(0.05)
+    with pytest.raises(AgentcliError, match="is being compressed"):
+        await run(conversation)
+    conversation.interrupt()
+    assert await task == "Interrupted; the context is as it was."
+    assert (await run(conversation, "on"))[-1].finished_reason == "completed"
+    await conversation.close()
+
+
+async def test_the_report_tells_the_parts_of_the_context(desk):
+    conversation = await opened(desk, READ, mode=PermissionMode.BYPASS)
+    await run(conversation)
+    report = conversation.context()
+    assert report.total == sum(tokens for _, tokens in report.rows)
+    assert min(report.system, report.tools, report.user, report.assistant, report.results) > 0
+    assert (report.summary, report.size, report.trigger, report.messages) == (0, None, None, 2)
+    await conversation.close()

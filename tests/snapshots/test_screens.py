@@ -78,6 +78,31 @@ BASH = question(
     "c3",
     ["Bash(pytest:*)"],
 )
+SEVERAL = [start(), *asks(READ, EDIT, BASH)]
+MANY = [
+    question("Bash", f'{{"command": "echo {n}"}}', {"kind": "command", "target": "echo", "body": f"echo {n}"}, f"m{n}")
+    for n in range(30)
+]
+LINES = "\n".join(f"echo step-{n}" for n in range(40))
+HIDDEN = question(
+    "Bash", "{}", {"kind": "command", "target": "echo", "body": "echo ok" + "\n" * 300 + LINES + "\ntouch hidden_tail"}
+)
+FAILING = question(
+    "Edit",
+    '{"file_path": "src/app.py", "old_string": "pool = 8", "new_string": "pool = 21"}',
+    {
+        "kind": "text",
+        "target": "Edit",
+        "body": "{}",
+        "notes": ["It can no longer work: src/app.py does not exist.", "Allowed before the restart, not started."],
+    },
+)
+GREP = question(
+    "Grep",
+    '{"pattern": "environ", "path": "src"}',
+    {"kind": "text", "target": "/home/me/shop/src", "body": "pattern: environ\npath: src"},
+    rules=["Read(**)"],
+)
 
 
 async def sent(pilot, shown):
@@ -117,6 +142,8 @@ async def at_rest(pilot):
 
 OVER = [*text("Over.", "t9"), end()]
 FAILED = end(ev.ReplyEndReason.ERROR, error=ev.ErrorInfo(kind="auth", message="Incorrect API key provided: sk-12", status=401))
+NO_ROOM = "the session could not be saved to /data/x.jsonl: No space left on device; make room on that disk"
+UNSAVED = end(ev.ReplyEndReason.ERROR, error=ev.ErrorInfo(kind="internal", message=NO_ROOM))
 CUT = {
     "unfinished": True,
     "history": [user("Tell me the address"), *WORK],
@@ -149,7 +176,16 @@ STATES = [
     ("confirm-edit", DARK, TYPICAL, [start(), *asks(EDIT)], {}, asked()),
     ("confirm-edit", LIGHT, TYPICAL, [start(), *asks(EDIT)], {}, asked()),
     ("confirm-bash", DARK, TYPICAL, [start(), *asks(BASH)], {}, asked()),
-    ("confirm-several", DARK, TYPICAL, [start(), *asks(READ, EDIT, BASH)], {}, asked("y", "down")),
+    ("confirm-several", DARK, TYPICAL, SEVERAL, {}, asked("down", "up")),
+    ("confirm-running", DARK, TYPICAL, SEVERAL, {"then": [60]}, asked("y", "down")),
+    ("confirm-many", DARK, (80, 12), [start(), *asks(*MANY)], {}, asked(*["down"] * 3)),
+    ("confirm-hidden", DARK, TYPICAL, [start(), *asks(HIDDEN)], {}, asked("y")),
+    ("confirm-broken", DARK, TYPICAL, [start(), *asks(FAILING)], {}, asked()),
+    ("confirm-grep", DARK, TYPICAL, [start(), *asks(GREP)], {}, asked()),
+    ("confirm-small", DARK, (20, 6), [start(), *asks(BASH)], {}, asked()),
+    ("confirm-too-small", DARK, (20, 3), [start(), *asks(BASH)], {}, asked()),
+    ("limit", DARK, TYPICAL, [start(), *text("So far."), end(ev.ReplyEndReason.EXCEED_MAX_ITERS)], {}, after("goes on")),
+    ("unsaved", DARK, TYPICAL, [start(), *text("Partial."), UNSAVED], {}, after("make room")),
     ("confirm-80x12", DARK, (80, 12), [start(), *asks(EDIT)], {}, asked()),
     ("confirm-40", DARK, (40, 20), [start(), *asks(EDIT)], {}, asked()),
 ]
@@ -159,5 +195,6 @@ STATES = [
     ("name", "theme", "size", "script", "options", "run"), STATES, ids=[f"{state[0]}-{state[1]}" for state in STATES]
 )
 def test_the_screen_looks_as_it_did(snap_compare, name, theme, size, script, options, run):
-    conversation = FakeConversation(list(script), **options)
+    options = dict(options)
+    conversation = FakeConversation(list(script), options.pop("then", []), **options)
     assert snap_compare(chat(conversation, theme), run_before=run, terminal_size=size)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentcli.view.clean import clean, foreign_letters
+from agentcli.view.clean import clean, foreign_letters, spelled
 
 HIDDEN = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -96,3 +96,9 @@ def test_the_corpus_of_hostile_texts_is_harmless():
     for row in rows:
         for exact in (False, True):
             assert not HIDDEN.search(clean(row, exact=exact)), row
+
+
+def test_what_is_spelled_is_seen_and_keeps_its_value():
+    text = json.dumps("a\u202eb\u009b\U000e0041\u200b漢", ensure_ascii=False)
+    assert spelled(text) == '"a\\u202eb\\u009b\\udb40\\udc41\\u200b漢"'
+    assert json.loads(spelled(text)) == json.loads(text)

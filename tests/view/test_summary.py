@@ -66,6 +66,20 @@ def test_broken_times_are_no_times():
     assert seconds_between(None, "x") is None
 
 
+def test_a_log_that_refuses_records_promises_nothing():
+    full = "the session could not be saved to /d/sessions/x.jsonl: No space left on device; make room on that disk"
+    what, remedy = error_sentences(ErrorInfo(kind="internal", message=full))
+    assert what == "The conversation cannot be saved, so the reply was stopped."
+    assert "Free space" in remedy
+    assert "in memory only, until you leave" in remedy
+    other = error_sentences(ErrorInfo(kind="internal", message="KeyError: 'x'"))
+    assert not any(word in " ".join(other) for word in ("kept", "saved"))
+
+
+def test_the_words_of_a_summary_hide_nothing():
+    assert result_summary(ToolResultState("success"), "x", {"summary": "1\x1b[2J\u202e"}) == "1␛[2J<U+202E>"
+
+
 def test_every_kind_of_error_has_its_two_sentences():
     assert set(ERRORS) == set(ErrorKind.__args__)
     assert error_sentences(ErrorInfo(kind="auth", message="no", status=401))[0] == "The provider did not accept the key. (401)"

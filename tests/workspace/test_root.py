@@ -4,7 +4,7 @@ import pytest
 
 from agentcli.errors import UsageError
 from agentcli.workspace.guarded import guard_of
-from agentcli.workspace.root import Located, Place, change_fault
+from agentcli.workspace.root import Located, Place, change_fault, names_below
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_inside(base, place, text, path):
 
 
 @pytest.mark.parametrize(
-    "text", ["../x", "src/../../x", "../root-evil/x", "~/x", "/etc/passwd", "/proc/self/cwd/src/app.py", "/dev/fd/0", "/dev/tty"]
+    "text", ["../x", "src/../../x", "../root-evil/x", "~/x", "/etc/passwd", "/proc/cpuinfo", "/dev/tty", "/dev/../etc/passwd"]
 )
 def test_outside(place, text):
     assert (place.locate(text).inside, place.locate(text).fault) == (False, None)
@@ -137,6 +137,50 @@ def test_a_guarded_name_stays_guarded_behind_and_before_a_link(base, place):
 def test_a_link_that_is_removed_is_itself(base, place):
     link(base, "root/l", base / "out/secret")
     assert place.locate_name("l") == Located(str(base / "root/l"), inside=True, protected=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("/proc/self/cwd/src/app.py", "root/src/app.py"),
+        ("/proc/self/cwd", "root/."),
+        ("/proc/thread-self/cwd/a", "root/a"),
+        ("/proc/thread-self/../../cwd/a", "root/a"),
+        ("/proc/1/cwd/../a", "root/../a"),
+        ("/proc/self/task/1/cwd/a", "root/a"),
+        ("/sys/../proc/self/cwd/a", "root/a"),
+        ("proc/a", "root/a"),
+        ("/proc/self/root/etc/passwd", "/etc/passwd"),
+        ("/proc/self/fd/3", None),
+        ("/proc/self/exe", None),
+        ("/proc/self/map_files/1-2", None),
+        ("/dev/fd/3", None),
+        ("/dev/stdin", None),
+    ],
+)
+def test_a_name_of_a_process_is_a_fault_that_says_what_it_would_mean(base, place, text, means):
+    link(base, "root/proc", "/proc/self/cwd")
+    located = place.locate(text)
+    assert (bool(located.fault), located.inside) == (True, False)
+    assert located.means == (means if means is None or means.startswith("/") else f"{base}/{means}")
+
+
+def test_dots_behind_a_device_folder_lead_out_of_it(base, place):
+    assert [place.locate(f"{folder}/..{base}/root/src/app.py") for folder in ("/dev", "/sys", "/proc")] == [
+        Located(f"{base}/root/src/app.py", inside=True, protected=False)
+    ] * 3
+
+
+def test_the_environment_of_a_process_is_protected(place):
+    assert [place.locate(text).protected for text in ("/proc/self/environ", "/proc/1/task/1/environ", "/proc/self/mem")] == [
+        True
+    ] * 3
+
+
+def test_the_names_below_a_folder_follow_no_link(base):
+    link(base, "root/src/leads", base / "out")
+    assert sorted(names_below(str(base / "root"), 10) or []) == [".git", ".git/hooks", "src", "src/app.py", "src/leads"]
+    assert (names_below(str(base / "root"), 4), names_below(str(base / "nowhere"), 4)) == (None, None)
 
 
 def test_a_git_file_and_its_settings_name_protected_folders(base):

@@ -190,12 +190,13 @@ class Headless:
             ways = "--answer allow|deny" if _asked(end.waiting) else "--input events"
             tell(f"waiting: {names}; go on with: agentcli run --resume {end.session_id} {ways}")
             return
-        if notice := end.metadata.get("notice"):
+        notice = end.metadata.get("notice")
+        if notice:
             tell(str(notice))
         if end.error:
             what, remedy = error_sentences(end.error)
             tell(f"{what} {remedy} {end.error.kind}: {end.error.message}")
-        if end.finished_reason is ReplyEndReason.EXCEED_MAX_ITERS:
+        elif not notice and end.finished_reason is ReplyEndReason.EXCEED_MAX_ITERS:
             tell("stopped at the limit of model calls (--max-iters)")
 
     # -- lines of stdin ------------------------------------------------------------------------

@@ -53,11 +53,11 @@ def run_chat(options: Options | Callable[[], Options], prompt: str | None) -> in
 def _say(text: str) -> None:
     from agentcli.view.clean import clean
 
-    print(f"agentcli: {clean(text, newlines=False)}", file=sys.stderr)
+    print(f"agentcli: {clean(text, newlines=False, exact=True)}", file=sys.stderr)
 
 
 def _say_fault(fault: str) -> None:
     from agentcli.view.clean import clean
 
     print(clean(fault, exact=True).rstrip(), file=sys.stderr)
-    _say("the screen has a fault; the session is kept. Please report what stands above.")
+    _say("the screen has a fault; please report what stands above.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -33,9 +33,9 @@ class Question:
 
 @dataclass(slots=True, frozen=True)
 class Verdict:
-    """What the user answered to all questions of a pause."""
+    """What the user answered to one question."""
 
-    results: list[ev.ConfirmResult]
+    result: ev.ConfirmResult
     accept_edits: bool = False
 
 
@@ -47,13 +47,17 @@ class Face(Protocol):
         ...
 
     async def ask(self, questions: list[Question]) -> Verdict:
-        """Open the confirmation; the answers to all."""
+        """Show what waits in the open confirmation, or open one; the next answer. It stays open while others wait."""
+        ...
+
+    async def asked(self) -> None:
+        """Nothing waits any more: the confirmation is closed, where one is open."""
         ...
 
 
 @dataclass(slots=True)
 class Pause:
-    """What a stream left open."""
+    """What a stream left open; the questions of the streams before still stand where they were not answered."""
 
     reply_id: str = ""
     questions: dict[str, Question] = field(default_factory=dict[str, Question])
@@ -69,7 +73,12 @@ class Bridge:
         self.running = False
         self.steered: list[str] = []
         self.queued: list[str] = []
+        self.limited = False
+        """The last reply was stopped at its limit of model calls."""
         self._elsewhere = ""
+        self._leaving = False
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     # -- the beginning -------------------------------------------------------------------------
 
@@ -83,6 +92,7 @@ class Bridge:
                 self.feed.say(item)
             else:
                 self.feed.take(item)
+            self.limited = isinstance(item, ev.ReplyEndEvent) and item.finished_reason is ev.ReplyEndReason.EXCEED_MAX_ITERS
             if time.monotonic() - breath > 5 * BREATH:
                 await asyncio.sleep(0)
                 breath = time.monotonic()
@@ -119,6 +129,18 @@ class Bridge:
         self.face.state_changed()
         return "\n".join(left)
 
+    async def end(self, seconds: float) -> None:
+        """Stop what runs, begin nothing more, and wait until the stream has ended; at the latest after so many seconds."""
+        self._leaving = True
+        self.conversation.interrupt()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._quiet.wait(), seconds)
+
+    @property
+    def streaming(self) -> bool:
+        """Whether a stream has not ended yet; a reply that waits for an answer has no stream."""
+        return not self._quiet.is_set()
+
     async def withdraw(self) -> None:
         """End a reply that waits for somebody else."""
         reply_id, self._elsewhere = self._elsewhere, ""
@@ -151,19 +173,23 @@ class Bridge:
         """Streams, until the reply has ended and nothing is queued."""
         self.running = True
         self.face.state_changed()
+        pause = Pause()
         try:
-            while True:
-                pause = await self._stream(inputs)
-                if pause.questions and pause.paused:
+            while not self._leaving:
+                pause = await self._stream(inputs, Pause(questions=pause.questions))
+                if pause.questions and pause.paused and not self._leaving:
                     inputs = await self._answer(pause)
                     continue
+                if self._leaving:
+                    return
+                await self.face.asked()
                 if pause.elsewhere:
                     self._elsewhere = pause.reply_id
                     self.feed.notice(
                         "Waits for a program outside to execute: " + ", ".join(pause.elsewhere) + ". Esc ends the reply."
                     )
                     return
-                text = self._next_text()
+                text = "" if self._leaving else self._next_text()
                 if not text:
                     return
                 inputs = UserMsg(content=[TextBlock(text=text)])
@@ -180,8 +206,8 @@ class Bridge:
         self.steered, self.queued = [], []
         return "\n\n".join(texts)
 
-    async def _stream(self, inputs: Msg | ev.AnswerEvent | None) -> Pause:
-        pause = Pause()
+    async def _stream(self, inputs: Msg | ev.AnswerEvent | None, pause: Pause) -> Pause:
+        self._quiet.clear()
         try:
             stream = cast("AsyncGenerator[ev.AgentEvent]", self.conversation.stream(inputs))
             async with aclosing(stream) as events:
@@ -194,9 +220,11 @@ class Bridge:
                         breath = time.monotonic()
         except StaleAnswer as exc:
             self.feed.notice(f"The answer was not taken: {exc}")
-            return await self._stream(None)
+            return pause if self._leaving else await self._stream(None, Pause())
         except (RefusedInput, AgentcliError) as exc:
             self.feed.notice(str(exc))
+        finally:
+            self._quiet.set()
         return pause
 
     def _note(self, event: ev.AgentEvent, pause: Pause) -> None:
@@ -207,11 +235,20 @@ class Bridge:
                     pause.questions[call.id] = Question(call, event.previews.get(call.id))
             case ev.ReplyPausedEvent():
                 pause.reply_id, pause.paused = event.reply_id, True
+                waiting = {call.id for call in event.waiting}
+                pause.questions = {key: question for key, question in pause.questions.items() if key in waiting}
                 pause.elsewhere = [call.name for call in event.waiting if call.id not in pause.questions]
             case ev.HintBlockEvent() if event.source == "user":
                 self.steered = [text for text in self.steered if text != event.hint]
                 self.face.state_changed()
-            case ev.ModelCallStartEvent() | ev.ModelCallEndEvent() | ev.ReplyStartEvent() | ev.CustomEvent():
+            case ev.ReplyEndEvent():
+                self.limited = event.finished_reason is ev.ReplyEndReason.EXCEED_MAX_ITERS
+            case ev.ReplyStartEvent():
+                self.limited = False
+                self.face.state_changed()
+            case ev.ModelCallStartEvent() | ev.ModelCallEndEvent() | ev.CustomEvent():
+                self.face.state_changed()
+            case ev.ToolResultStartEvent() | ev.ToolResultEndEvent():
                 self.face.state_changed()
             case _:
                 pass
@@ -220,4 +257,4 @@ class Bridge:
         verdict = await self.face.ask(list(pause.questions.values()))
         if verdict.accept_edits:
             await self.set_mode(PermissionMode.ACCEPT_EDITS)
-        return ev.UserConfirmResultEvent(reply_id=pause.reply_id, confirm_results=verdict.results)
+        return ev.UserConfirmResultEvent(reply_id=pause.reply_id, confirm_results=[verdict.result])

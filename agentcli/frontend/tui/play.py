@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -19,8 +20,9 @@ from agentcli.runtime.assemble import open_conversation
 from agentcli.runtime.options import Options
 from agentcli.view.theme import load_themes
 
-GRACE = 3.0
-"""Seconds after a signal before the program ends without asking anybody."""
+GRACE = 4.5
+"""Seconds after a signal before the program ends without asking anybody: more than a running reply has for its end."""
+CLOSE_WITHIN = 3.0
 
 
 @dataclass(slots=True)
@@ -38,6 +40,7 @@ def play(options: Options | Callable[[], Options], prompt: str | None, terminal:
 
 
 async def _play(options: Options, prompt: str | None, terminal: Terminal) -> Ending:
+    logging.getLogger().addHandler(logging.NullHandler())  # else Python writes records over the screen, or behind it
     conversation = await open_conversation(options)
     ending = Ending()
     try:
@@ -47,13 +50,16 @@ async def _play(options: Options, prompt: str | None, terminal: Terminal) -> End
         app = ChatApp(conversation, Wardrobe(themes, catalogue.theme_name(options.theme)), prompt)
         _listen(app, terminal, ending)
         terminal.hand_over()
-        await app.run_async()
+        try:
+            await app.run_async()
+        finally:
+            await app.stop()  # also after a fault of ours: the log is not closed under a running reply
         ending.code = ending.code or app.return_code or 0
         ending.fault = app.fault
     finally:
         ending.session_id = conversation.status.session_id
         with suppress(TimeoutError):
-            await asyncio.wait_for(conversation.close(), GRACE)
+            await asyncio.wait_for(conversation.close(), CLOSE_WITHIN)
     return ending
 
 
@@ -66,9 +72,9 @@ def _listen(app: ChatApp, terminal: Terminal, ending: Ending) -> None:
         late = threading.Timer(GRACE, _give_up, (terminal, 128 + number))
         late.daemon = True
         late.start()
-        app.exit(return_code=128 + number)
+        app.leave(128 + number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         loop.add_signal_handler(number, end, number)
 
 

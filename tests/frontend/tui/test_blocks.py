@@ -23,6 +23,8 @@ def test_thinking_is_one_row_until_opened():
     block.over, block.seconds = True, 2.0
     assert words(block.rows(sight())) == ["▸ Thought for 2 s"]
     assert words(block.rows(sight(details=True))) == ["▾ Thought for 2 s", "  deep thought"]
+    block.seconds = 0.0004
+    assert words(block.rows(sight())) == ["▸ Thought"]
 
 
 def tool(state, result="", name="Bash", arguments='{"command": "pytest -q"}', **more):

@@ -343,3 +343,70 @@ async def test_what_waits_elsewhere_can_be_ended():
         await pilot.press("escape")
         await until_shown(pilot, "Interrupted.")
         assert conversation.inputs[-1].type == "USER_INTERRUPT"
+
+
+async def test_enter_on_the_empty_prompt_goes_on_after_the_limit_of_model_calls():
+    limited = [start(), *text("So far."), end(ev.ReplyEndReason.EXCEED_MAX_ITERS)]
+    conversation = FakeConversation(limited, [start(), *text("More."), end()])
+    async with chat(conversation).run_test() as pilot:
+        await pilot.press("a", "enter")
+        await until_shown(pilot, "Enter on the empty prompt goes on.")
+        await until(pilot, lambda: not pilot.app.screen.bridge.running)
+        await pilot.press("enter")
+        await until_shown(pilot, "▌ Go on.")
+        await until_shown(pilot, "More.")
+        await until(pilot, lambda: not pilot.app.screen.bridge.running)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert said(conversation) == ["a", "Go on."]
+
+
+async def test_a_resumed_session_goes_on_after_the_limit_too():
+    history = [user("q"), start(), *text("So far."), end(ev.ReplyEndReason.EXCEED_MAX_ITERS)]
+    conversation = FakeConversation([start(), end()], history=history)
+    async with chat(conversation).run_test() as pilot:
+        await until_shown(pilot, "Stopped at the limit of model calls.")
+        await pilot.press("enter")
+        await until(pilot, lambda: conversation.inputs)
+        assert said(conversation) == ["Go on."]
+
+
+async def test_leaving_stops_the_reply_and_waits_for_the_end_of_its_stream():
+    ended = []
+
+    class Slow(FakeConversation):
+        async def stream(self, inputs):
+            async for event in super().stream(inputs):
+                if self.interrupted.is_set():
+                    await asyncio.sleep(0.5)  # a command that takes its time to end
+                    ended.append(True)
+                yield event
+
+    conversation = Slow([start(), *text("Working."), 60], [*text("never"), end()])
+    async with chat(conversation).run_test() as pilot:
+        await pilot.press("a", "enter")
+        await until_shown(pilot, "Working.")
+        await pilot.press("q", "tab", "ctrl+d")
+        await until_shown(pilot, "Stopping what runs")
+        assert pilot.app.is_running
+        await until(pilot, lambda: ended)
+        await pilot.pause(0.1)
+    assert (pilot.app.return_code, said(conversation)) == (0, ["a"])
+
+
+async def test_tab_says_that_there_is_nothing_to_queue_behind():
+    async with chat(FakeConversation()).run_test() as pilot:
+        await pilot.press("a", "tab")
+        await until_shown(pilot, "No reply runs: enter sends.")
+
+
+async def test_what_comes_back_into_the_prompt_is_cleaned():
+    conversation = FakeConversation([start(), *text("Working."), 60])
+    async with chat(conversation).run_test() as pilot:
+        await pilot.press("a", "enter")
+        await until_shown(pilot, "Working.")
+        pilot.app.post_message(events.Paste("x\x1b[2J\n" * 20))
+        await pilot.pause()
+        await pilot.press("tab", "escape")
+        await until_shown(pilot, "Interrupted.")
+        assert pilot.app.screen.query_one(Prompt).text.startswith("x␛[2J\nx␛[2J")

@@ -95,6 +95,27 @@ def test_an_end_says_why():
     assert [type(block) for block in page.blocks] == [ErrorBlock, NoticeBlock]
 
 
+def test_the_limit_of_model_calls_says_how_many_there_were_and_how_to_go_on():
+    model_call = ev.ModelCallStartEvent(reply_id=REPLY, model_name="m")
+    limit = ev.ExceedMaxItersEvent(reply_id=REPLY, name="agent")
+    over = end(ev.ReplyEndReason.EXCEED_MAX_ITERS)
+    page, _ = fed(start(), model_call, model_call, limit, over, start(), over)
+    assert [block.text for block in page.blocks] == [
+        "Stopped after 2 model calls. Enter on the empty prompt goes on.",
+        "Stopped at the limit of model calls. Enter on the empty prompt goes on.",
+    ]
+
+
+def test_an_answered_call_runs_and_one_that_runs_elsewhere_waits():
+    block, preview = question("Bash", "{}", {"kind": "command", "target": "ls", "body": "ls"})
+    page, feed = fed(start(), *call("Bash", "{}"), *asks((block, preview)))
+    feed.take(ev.UserConfirmResultEvent(reply_id=REPLY, confirm_results=[ev.ConfirmResult(confirmed=True, tool_call=block)]))
+    assert (page.blocks[0].state, page.blocks[0].runs) == (ToolResultState.RUNNING, True)
+    feed.take(begun("Bash"))
+    feed.take(ev.RequireExternalExecutionEvent(reply_id=REPLY, tool_calls=[block]))
+    assert (page.blocks[0].waiting, page.blocks[0].runs) == ("elsewhere", False)
+
+
 def test_steering_and_messages_are_the_users():
     page, feed = fed()
     feed.say(user("hello"))

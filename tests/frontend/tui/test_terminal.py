@@ -90,3 +90,52 @@ def test_a_fault_of_ours_restores_the_terminal_and_is_told_cleaned(place):
         told = terminal.output.rpartition(b"\x1b[?25h")[2].decode()
         assert "RuntimeError: a fault [/x] ␛[2J" in told
         assert "\x1b" not in told
+
+
+SLEEPS = {"turns": [[{"tool_call": {"id": "c1", "name": "Bash", "input": {"command": "trap '' TERM; echo up; sleep 40"}}}]]}
+WAYS = [("\x04", 0), ("\x03\x03", 0), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+
+
+@pytest.mark.parametrize(("way", "code"), WAYS)
+def test_leaving_while_a_command_runs_stops_it_and_the_last_line_is_how_to_resume(place, tmp_path, way, code):
+    where, model = place
+    (tmp_path / "script.json").write_text(json.dumps(SLEEPS))
+    with Terminal(*CHAT, *model, "--mode", "bypass", **where) as terminal:
+        terminal.wait("/help")
+        terminal.type("go\r")
+        terminal.wait("sleep 40")
+        terminal.wait("◐")
+        if isinstance(way, str):
+            for key in way:
+                terminal.type(key)
+                terminal.read(0.2)
+        else:
+            terminal.process.send_signal(way)
+        assert terminal.code() == code
+        assert terminal.leftovers() == []
+        told = re.fullmatch(rb"\s*agentcli chat --resume ([a-z2-7]{16})\r\n", terminal.output.rpartition(b"\x1b[?25h")[2])
+        assert told, terminal.output[-500:]
+    log = (tmp_path / "data" / "sessions" / f"{told[1].decode()}.jsonl").read_text()
+    last = [json.loads(line)["msg"] for line in log.splitlines() if '"type":"msg"' in line]
+    blocks = {(block["type"], block["id"]): block for msg in last for block in msg["content"]}
+    assert (blocks["tool_call", "c1"]["state"], blocks["tool_result", "c1"]["state"]) == ("finished", "interrupted")
+    assert last[-1]["finished_reason"] == "interrupted"
+
+
+def test_leaving_from_the_dialog_stops_the_answered_call_that_runs(place, tmp_path):
+    where, model = place
+    calls = [{"tool_call": {"id": f"c{n}", "name": "Bash", "input": {"command": f"sleep {n}0"}}} for n in (3, 4)]
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [calls]}))
+    with Terminal(*CHAT, *model, **where) as terminal:
+        terminal.wait("/help")
+        terminal.type("go\r")
+        terminal.wait("other call")
+        terminal.code(0.8)
+        terminal.type("y")
+        terminal.wait("runs; the next answer")
+        for _ in range(2):
+            terminal.type("\x03")
+            terminal.code(0.3)
+        assert terminal.code() == 0
+        last = terminal.output.rpartition(b"\x1b[?25h")[2]
+        assert re.fullmatch(rb"\s*agentcli chat --resume [a-z2-7]{16}\r\n", last), last

@@ -1,4 +1,4 @@
-"""The answers to the questions of one pause, while they are given. Knows no widget."""
+"""The questions of one confirmation, and the answers to them as they are given. Knows no widget."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ EDITS = ("Write", "Edit")
 
 @dataclass(slots=True)
 class Answers:
-    """Which question is looked at, and what was answered so far."""
+    """Which question is looked at, and which wait no more. An answer leaves at once; none is kept here."""
 
     questions: list[Question]
     at: int = 0
     scope: str = "session"
-    accept_edits: bool = False
-    given: dict[str, ConfirmResult] = field(default_factory=dict[str, ConfirmResult])
+    over: set[str] = field(default_factory=set[str])
+    """Calls that were answered, or that a rule has settled."""
+    last: str = ""
+    """The name of the call that was answered last."""
 
     def __post_init__(self) -> None:
         self.preset()
@@ -30,6 +32,11 @@ class Answers:
     def question(self) -> Question:
         """The one that is looked at."""
         return self.questions[self.at]
+
+    @property
+    def open(self) -> list[Question]:
+        """Those that wait."""
+        return [question for question in self.questions if question.call.id not in self.over]
 
     @property
     def rules(self) -> list[PermissionRule]:
@@ -41,15 +48,15 @@ class Answers:
         """Whether it changes a file, so that edits can be accepted from now on."""
         return self.question.call.name in EDITS
 
-    @property
-    def done(self) -> bool:
-        """Whether all are answered."""
-        return len(self.given) == len(self.questions)
-
-    @property
-    def verdict(self) -> Verdict:
-        """All answers, in the order of the questions."""
-        return Verdict([self.given[question.call.id] for question in self.questions], self.accept_edits)
+    def renew(self, waiting: list[Question]) -> None:
+        """What waits now, with the previews of now; every other call is over."""
+        fresh = {question.call.id: question for question in waiting}
+        known = {question.call.id for question in self.questions}
+        self.questions = [fresh.get(question.call.id, question) for question in self.questions]
+        self.questions += [question for question in waiting if question.call.id not in known]
+        self.over = {question.call.id for question in self.questions if question.call.id not in fresh}
+        if self.question.call.id in self.over:
+            self._advance()
 
     def preset(self) -> None:
         """The scope that is offered first: the project for looking, the session for all else."""
@@ -61,38 +68,43 @@ class Answers:
         self.scope = SCOPES[(SCOPES.index(self.scope) + 1) % len(SCOPES)]
 
     def move(self, step: int) -> bool:
-        """Look at another question; whether it is another one."""
-        at = min(max(self.at + step, 0), len(self.questions) - 1)
-        moved = at != self.at
-        self.at = at
-        self.preset()
-        return moved
+        """Look at the next question that waits, up or down; whether there is one."""
+        order = range(self.at + 1, len(self.questions)) if step > 0 else range(self.at - 1, -1, -1)
+        return self._look_at(next((at for at in order if self.questions[at].call.id not in self.over), self.at))
 
-    def allow(self, *, always: bool = False) -> None:
+    def allow(self, *, always: bool = False, accept_edits: bool = False) -> Verdict:
         """Allow this call, once or with its rule."""
         rules = [rule.model_copy(update={"source": self.scope}) for rule in self.rules] if always else None
-        self._give(confirmed=True, rules=rules)
+        return Verdict(self._result(confirmed=True, rules=rules), accept_edits)
 
-    def deny(self, reason: str | None = None) -> None:
+    def deny(self, reason: str | None = None) -> Verdict:
         """Deny this call; the reason goes to the model."""
-        self._give(confirmed=False, reason=reason or None)
+        return Verdict(self._result(confirmed=False, reason=reason or None))
 
-    def allow_edited(self, text: str) -> None:
+    def allow_edited(self, text: str) -> Verdict:
         """Allow this call with other arguments; they are judged anew, and the preview was of the old ones."""
         call = self.question.call.model_copy(update={"input": text})
-        self.given[call.id] = ConfirmResult(confirmed=True, tool_call=call)
-        self._advance()
+        self._close()
+        return Verdict(ConfirmResult(confirmed=True, tool_call=call))
 
-    def _give(self, *, confirmed: bool, rules: list[PermissionRule] | None = None, reason: str | None = None) -> None:
+    def _result(self, *, confirmed: bool, rules: list[PermissionRule] | None = None, reason: str | None = None) -> ConfirmResult:
         question = self.question
         digest = question.preview.digest if question.preview is not None else None
-        self.given[question.call.id] = ConfirmResult(
-            confirmed=confirmed, tool_call=question.call, rules=rules, digest=digest, reason=reason
-        )
+        self._close()
+        return ConfirmResult(confirmed=confirmed, tool_call=question.call, rules=rules, digest=digest, reason=reason)
+
+    def _close(self) -> None:
+        self.last = self.question.call.name
+        self.over.add(self.question.call.id)
         self._advance()
 
     def _advance(self) -> None:
-        """On to the next question that has no answer."""
+        """On to the next question that waits."""
         order = [*range(self.at + 1, len(self.questions)), *range(self.at)]
-        self.at = next((at for at in order if self.questions[at].call.id not in self.given), self.at)
-        self.preset()
+        self._look_at(next((at for at in order if self.questions[at].call.id not in self.over), self.at))
+
+    def _look_at(self, at: int) -> bool:
+        moved, self.at = at != self.at, at
+        if moved:
+            self.preset()
+        return moved

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -18,7 +19,7 @@ from agentcli.frontend.tui.bridge import Bridge, Question, Verdict
 from agentcli.frontend.tui.commands import COMMANDS, Slash, slash_of, unknown
 from agentcli.frontend.tui.folder import branch_of, folder_name
 from agentcli.frontend.tui.keys import CHAT_KEYS, HELP
-from agentcli.frontend.tui.screens.confirm import Confirm
+from agentcli.frontend.tui.screens.confirm import Behind, Confirm
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.frontend.tui.transcript.blocks import WelcomeBlock
 from agentcli.frontend.tui.transcript.ink import Row, clipped
@@ -27,6 +28,7 @@ from agentcli.frontend.tui.typed import app_of
 from agentcli.frontend.tui.widgets.prompt import Prompt
 from agentcli.frontend.tui.widgets.rows import Rows
 from agentcli.frontend.tui.widgets.status import MODES, Figures, header_row, status_row
+from agentcli.ledger.block import ToolResultState
 from agentcli.ledger.rule import PermissionMode
 from agentcli.runtime.conversation import Conversation
 from agentcli.view.clean import clean
@@ -34,6 +36,7 @@ from agentcli.view.clean import clean
 CYCLE = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.EXPLORE)
 LEAVE_WITHIN = 2.0
 QUEUE_ROWS = 4
+GO_ON = "Go on."
 
 
 class ChatScreen(Screen[None]):
@@ -43,11 +46,15 @@ class ChatScreen(Screen[None]):
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (16, "-tall")]  # pyright: ignore[reportIncompatibleVariableOverride]
     BINDINGS: ClassVar[list[BindingType]] = [*CHAT_KEYS]
 
-    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None) -> None:
+    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None, leave: Callable[[], None]) -> None:
         super().__init__()
+        self._leave = leave
+        self._confirm: Confirm | None = None
         self.conversation, self.wardrobe = conversation, wardrobe
         self.transcript = Transcript(root=conversation.status.root, id="transcript")
         self.prompt = Prompt(id="prompt")
+        # Held here and not looked up: a reply may still end while the screen is taken down.
+        self._header, self._mark, self._queue, self._status = (Rows(id=name) for name in ("header", "mark", "queue", "status"))
         self._first = prompt
         self._branch = ""
         self._said = ""
@@ -58,13 +65,13 @@ class ChatScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
-        yield Rows(id="header")
+        yield self._header
         yield self.transcript
-        yield Rows(id="queue")
+        yield self._queue
         with Horizontal(id="ask"):
-            yield Rows(id="mark")
+            yield self._mark
             yield self.prompt
-        yield Rows(id="status")
+        yield self._status
 
     def on_mount(self) -> None:
         """Draw at once; history, branch and the model's library come behind the first frame."""
@@ -75,7 +82,7 @@ class ChatScreen(Screen[None]):
         """Draw everything in the colours that are worn."""
         ink = self.wardrobe.ink
         self.transcript.wear(ink, self.wardrobe.worn.colors["background"])
-        self.query_one("#mark", Rows).show([[Segment("›", ink.user)]], ink.base)
+        self._mark.show([[Segment("›", ink.user)]], ink.base)
         self.state_changed()
 
     def _begin(self) -> None:
@@ -103,10 +110,7 @@ class ChatScreen(Screen[None]):
         status = self.conversation.status
         folder = folder_name(status.cwd)
         if status.demo:
-            return (
-                f"This is the demo model, in {folder}: a scripted guide that uses the real tools.",
-                "Type anything to see how it works.",
-            )
+            return f"No model is connected yet, in {folder}.", "Type anything: a scripted guide shows how it works."
         return f"Connected to {status.model}, in {folder}.", "Type what is to be done. /help shows keys and commands."
 
     # -- the face of the bridge ----------------------------------------------------------------
@@ -115,13 +119,14 @@ class ChatScreen(Screen[None]):
         """Draw header, queue and status line anew."""
         if not self.is_attached:
             return
+        if self._confirm is not None:
+            self._confirm.marks_changed()
         width, ink, figures = app_of(self).size.width, self.wardrobe.ink, self._figures()
-        self.query_one("#header", Rows).show([header_row(figures, ink, width)], ink.base)
-        self.query_one("#status", Rows).show([status_row(figures, ink, width)], ink.base)
-        queue = self.query_one("#queue", Rows)
+        self._header.show([header_row(figures, ink, width)], ink.base)
+        self._status.show([status_row(figures, ink, width)], ink.base)
         rows = self._queue_rows(width)
-        queue.show(rows, ink.muted)
-        queue.display = bool(rows)
+        self._queue.show(rows, ink.muted)
+        self._queue.display = bool(rows)
 
     def _queue_rows(self, width: int) -> list[Row]:
         ink = self.wardrobe.ink
@@ -152,8 +157,28 @@ class ChatScreen(Screen[None]):
         )
 
     async def ask(self, questions: list[Question]) -> Verdict:
-        """Open the confirmation; the answers to all."""
-        return await app_of(self).push_screen_wait(Confirm(questions, self.wardrobe.ink, self.conversation.status.root))
+        """Show what waits in the open confirmation, or open one; the next answer."""
+        if self._confirm is None:
+            root = self.conversation.status.root
+            behind = Behind(self._result_of, self._leave, self.action_interrupt)
+            self._confirm = Confirm(questions, self.wardrobe.ink, root, behind)
+            await app_of(self).push_screen(self._confirm)
+        else:
+            self._confirm.renew(questions)
+        verdict = await self._confirm.answered()
+        if not self._confirm.answers.open:  # the answer was to the last one: what it causes is seen in the transcript
+            await self.asked()
+        return verdict
+
+    async def asked(self) -> None:
+        """Nothing waits any more: the confirmation is closed, where one is open."""
+        confirm, self._confirm = self._confirm, None
+        if confirm is not None:
+            await confirm.dismiss()
+
+    def _result_of(self, call_id: str) -> ToolResultState | None:
+        tool = self.bridge.feed.tools.get(call_id)
+        return tool.state if tool is not None else None
 
     def say(self, sentence: str) -> None:
         """Show a sentence in the status line until the next key."""
@@ -187,14 +212,21 @@ class ChatScreen(Screen[None]):
     def action_queue(self) -> None:
         """Keep the text until the reply has ended."""
         text = self.prompt.whole.strip("\n")
-        if not self.bridge.running or not text.strip():
+        if not text.strip():
+            return
+        if not self.bridge.running:
+            self.say("No reply runs: enter sends.")
             return
         self.bridge.queue(self.prompt.take().strip("\n"))
 
     def _continue(self) -> None:
         status = self.conversation.status
-        if not self.bridge.running and (status.unfinished or status.waiting):
+        if self.bridge.running:
+            return
+        if status.unfinished or status.waiting:
             self._run(self.bridge.go_on())
+        elif self.bridge.limited:
+            self._send(GO_ON)
 
     def _run(self, reply: Any) -> None:
         self.bridge.running = True  # before the worker starts, so that a second Enter steers
@@ -300,8 +332,8 @@ class ChatScreen(Screen[None]):
             self.action_leave()
 
     def action_leave(self) -> None:
-        """Leave; the session is kept."""
-        app_of(self).exit(return_code=0)
+        """Leave; the session is kept, and what runs is stopped first."""
+        self._leave()
 
     # -- what happens around -------------------------------------------------------------------
 

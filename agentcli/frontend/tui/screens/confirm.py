@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
@@ -19,37 +21,30 @@ from agentcli.frontend.tui.bridge import Question, Verdict
 from agentcli.frontend.tui.keys import CONFIRM_KEYS, CONFIRM_MOVES
 from agentcli.frontend.tui.screens import sheet
 from agentcli.frontend.tui.screens.answers import Answers
+from agentcli.frontend.tui.screens.fields import Arguments, Reason, pretty
 from agentcli.frontend.tui.screens.guard import HOLD, Guard
+from agentcli.frontend.tui.screens.plan import Plan, Seen, View, allows, more_row, plan
 from agentcli.frontend.tui.transcript.ink import Ink, Row
 from agentcli.frontend.tui.typed import app_of
-from agentcli.frontend.tui.widgets.ordered import run_key
 from agentcli.frontend.tui.widgets.rows import Rows
 
 LEAVE_WITHIN = 2.0
 FIELD_ROWS = 1
 FIELD_MOST = 12
-LEAST = 3
-"""Rows that the body has at least, before warnings scroll with it."""
-SHORT = 20
-"""Screens lower than this are taken whole."""
+TOO_EARLY = "Too early: that key did not count."
 
 
-class Reason(Input):
-    """Why a call is denied."""
+@dataclass(slots=True, frozen=True)
+class Behind:
+    """What the confirmation needs of the chat behind it."""
 
-    async def _on_key(self, event: events.Key) -> None:
-        await run_key(self, event)
-
-
-class Arguments(TextArea):
-    """The arguments of a call, to be edited."""
-
-    async def _on_key(self, event: events.Key) -> None:
-        await run_key(self, event)
+    result_of: sheet.ResultOf
+    leave: Callable[[], None]
+    stop: Callable[[], None]
 
 
-class Confirm(ModalScreen[Verdict]):
-    """Asks about every waiting call; dismissed with all answers."""
+class Confirm(ModalScreen[None]):
+    """Asks about every waiting call, and gives each answer away at once; the chat closes it when none waits."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,17 +52,23 @@ class Confirm(ModalScreen[Verdict]):
         Binding("ctrl+s", "use_edited", id="confirm.use_edited"),
     ]
 
-    def __init__(self, questions: list[Question], ink: Ink, root: str) -> None:
+    def __init__(self, questions: list[Question], ink: Ink, root: str, behind: Behind) -> None:
         super().__init__()
         self.answers = Answers(questions)
-        self.ink, self.root = ink, root
+        self.ink, self.root, self.behind = ink, root, behind
         self.guard = Guard()
         self.step = ""
         """What is open beside the question: `rule`, `reason`, `edit`."""
         self.full = False
+        self.sending = False
+        """The last answer still has its effect; no other counts meanwhile."""
+        self._hint = ""
+        self._plan = Plan()
+        self._verdicts: asyncio.Queue[Verdict] = asyncio.Queue()
+        self._seen: dict[str, Seen] = {}
         self._held: tuple[Timer, str] | None = None
         self._stepped_out = 0.0
-        self._made: tuple[tuple[str, int], list[Row]] | None = None
+        self._made: tuple[tuple[str, str, int], list[Row]] | None = None
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
@@ -75,6 +76,7 @@ class Confirm(ModalScreen[Verdict]):
             yield Rows(id="title")
             yield Rows(id="calls")
             yield Rows(id="body")
+            yield Rows(id="more")
             yield Rows(id="warnings")
             yield Rows(id="rule")
             yield Reason(id="reason", placeholder="why not; the model reads this", compact=True)
@@ -85,87 +87,145 @@ class Confirm(ModalScreen[Verdict]):
         """Draw, and count the time from the moment it is painted."""
         self.query_one("#reason", Input).cursor_blink = False
         self.query_one("#arguments", TextArea).cursor_blink = False
+        self.watch(self.query_one("#body", Rows), "scroll_y", self._scrolled, init=False)
         self.draw()
         self.call_after_refresh(self._painted)
 
     def on_resize(self) -> None:
         """The body gives way, the answers stay."""
         self.draw()
+        self.call_after_refresh(self._look)
 
     def _painted(self) -> None:
         self.guard.painted(time.monotonic())
+        self._look()
+
+    # -- the chat behind -----------------------------------------------------------------------
+
+    async def answered(self) -> Verdict:
+        """The next answer."""
+        return await self._verdicts.get()
+
+    def renew(self, questions: list[Question]) -> None:
+        """What waits now that the last answer had its effect."""
+        before = self.answers.question
+        self.answers.renew(questions)
+        self.sending = False
+        if self.answers.question != before:
+            self.query_one("#body", Rows).scroll_to(y=0, animate=False)
+        self._turn()
+
+    def marks_changed(self) -> None:
+        """A call that was answered began or ended."""
+        if self.is_attached and self.is_running and self.answers.over and self.query("#answers"):
+            self.draw()
+
+    def _give(self, verdict: Verdict) -> None:
+        """Away with an answer; on to the next question, where one waits."""
+        self.step, self.sending = "", True
+        self._verdicts.put_nowait(verdict)
+        self.query_one("#body", Rows).scroll_to(y=0, animate=False)
+        if self.answers.open:
+            self._turn()
 
     # -- drawing -------------------------------------------------------------------------------
 
+    @property
+    def seen(self) -> Seen:
+        """What was seen of the question that is looked at."""
+        return self._seen.setdefault("".join(self._key()), Seen())
+
+    def _key(self) -> tuple[str, str]:
+        question = self.answers.question
+        return question.call.id, question.preview.digest if question.preview else ""
+
+    def _view(self) -> View:
+        width, height = app_of(self).size
+        field = {"reason": FIELD_ROWS + 1, "edit": min(FIELD_MOST, height // 2)}.get(self.step, 0)
+        return View(
+            answers=self.answers,
+            ink=self.ink,
+            width=width,
+            height=height,
+            field=field,
+            root=self.root,
+            step=self.step,
+            full=self.full,
+            seen=self.seen,
+            results=self.behind.result_of,
+            sending=self.sending,
+            hint=self._hint,
+        )
+
     def draw(self) -> None:
         """All parts anew, each in its height; the body has what is left, and scrolls."""
-        width, height = app_of(self).size
-        room = height - {"reason": FIELD_ROWS + 1, "edit": min(FIELD_MOST, height // 2)}.get(self.step, 0)
-        body = self._body(width)
-        parts = self._parts(width, scrolls=False)
-        if room - _height(parts) < LEAST:  # whatever else there is scrolls with the body, the answers never do
-            body = [*parts["title"][1:], *parts["warnings"][1:], *body]
-            parts["title"], parts["warnings"] = parts["title"][:1], []
-        most = self._most(room - _height(parts), height)
-        if len(body) > most:
-            parts["answers"] = self._parts(width, scrolls=True)["answers"]
-            most = self._most(room - _height(parts), height)
-        parts["body"] = [[], *body] if len(body) < most else body
-        for name, rows in parts.items():
-            self._fill(name, rows, max(1, min(len(rows), most)) if name == "body" else len(rows))
-        self.query_one("#reason").display = self.step == "reason"
+        view = self._view()
+        body, before = self.query_one("#body", Rows), self._plan
+        at_end = before.scrolls and 0 < body.scroll_y >= len(before.body) - before.shown
+        made = self._plan = plan(view, self._body(view.width))
+        if at_end:  # other words of the keys may take a row from the body; who looks at its end stays there
+            self.call_after_refresh(body.scroll_end, animate=False)
+        self._fill("title", made.title)
+        self._fill("calls", made.calls)
+        self._fill("body", made.body, made.shown)
+        self._fill("warnings", made.warnings)
+        self._fill("rule", made.rule)
+        self._fill("answers", made.answers)
+        self._tell_more(view)
+        self.query_one("#reason").display = self.step == "reason" and not made.cramped
         arguments = self.query_one("#arguments")
-        arguments.display = self.step == "edit"
-        arguments.styles.height = min(FIELD_MOST, height // 2)
+        arguments.display = self.step == "edit" and not made.cramped
+        arguments.styles.height = view.field
+
+    def _tell_more(self, view: View) -> None:
+        made = self._plan
+        scrolls = made.scrolls and made.shown > 0
+        first = min(int(self.query_one("#body", Rows).scroll_y), len(made.body) - made.shown)
+        self._fill("more", [more_row(view, made, first)] if scrolls else [])
+
+    def _look(self) -> None:
+        """What is on the screen now has been seen; new rows at the end have to stand there for a while, too."""
+        body, seen, made = self.query_one("#body", Rows), self.seen, self._plan
+        if made.cramped or not made.shown:
+            return
+        before = seen.unseen, seen.ended
+        width = app_of(self).size.width
+        if seen.note(width, len(made.body), int(body.scroll_y), min(made.shown, body.size.height)):
+            self.guard.painted(time.monotonic())
+        if (seen.unseen, seen.ended) != before:
+            self.draw()
+
+    def _scrolled(self) -> None:
+        self._tell_more(self._view())
+        self.call_after_refresh(self._look)
 
     def _body(self, width: int) -> list[Row]:
         """The rows of the body; a long one is not made anew for every key."""
-        key = (self.answers.question.call.id, width)
+        key = (*self._key(), width)
         if self._made is None or self._made[0] != key:
             self._made = key, sheet.body_rows(self.answers.question, self.ink, width)
         return self._made[1]
 
-    def _parts(self, width: int, *, scrolls: bool) -> dict[str, list[Row]]:
-        answers, ink = self.answers, self.ink
-        return {
-            "title": sheet.title_rows(answers.question, ink, width),
-            "calls": sheet.call_rows(answers, ink, width, self.root),
-            "warnings": sheet.warning_rows(answers.question, ink, width),
-            "rule": sheet.rule_rows(answers, ink, width) if self.step == "rule" else [],
-            "answers": sheet.answer_rows(answers, self.step, ink, width, full=self.full, scrolls=scrolls),
-        }
-
-    def _most(self, left: int, height: int) -> int:
-        """Rows that the body may have: what led to the question stays in sight where there is room for both."""
-        return left if self.full or height < SHORT else max(8, left - height // 3) if left > 8 else left
-
-    def _fill(self, name: str, rows: list[Row], height: int) -> None:
+    def _fill(self, name: str, rows: list[Row], height: int | None = None) -> None:
         part = self.query_one(f"#{name}", Rows)
+        height = len(rows) if height is None else height
         part.styles.height = height
         part.display = height > 0
         part.show(rows, self.ink.base)
 
     def _turn(self, step: str = "") -> None:
         """Open or close what stands beside the question; what is new has to be seen first."""
-        self.step = step
+        self.step, self._hint = step, ""
         self.draw()
         self.guard.painted(time.monotonic())
         self.call_after_refresh(self._painted)
-
-    def _next(self) -> None:
-        """On to the next question, or out."""
-        if self.answers.done:
-            self.dismiss(self.answers.verdict)
-            return
-        self.query_one("#body", Rows).scroll_to(y=0, animate=False)
-        self._turn()
 
     # -- keys ----------------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
         """A key that moves does so at once; one that answers is weighed first."""
         if self.step in ("reason", "edit"):
-            if CONFIRM_KEYS.get(event.key) == "back":
+            if CONFIRM_KEYS.get(event.key) == "back" or self._plan.cramped:
                 event.stop()
                 event.prevent_default()
                 self.set_focus(None)
@@ -192,10 +252,12 @@ class Confirm(ModalScreen[Verdict]):
             self._drop_held()
             self.guard.disturbed(pressed)
             return
-        if not self.guard.lets(pressed):
-            return
         action = CONFIRM_KEYS.get(key)
-        if action is None:
+        lets = self.guard.lets(pressed)
+        if action is None or self._plan.cramped:
+            return
+        if not lets:
+            self._tell(TOO_EARLY)
             return
         self._held = self.set_timer(HOLD, lambda: self._fire(action)), action
 
@@ -206,10 +268,30 @@ class Confirm(ModalScreen[Verdict]):
 
     def _fire(self, action: str) -> None:
         self._held = None
-        table = self._rule_actions() if self.step == "rule" else self._actions()
-        act = table.get(action)
+        if self._plan.cramped:
+            return
+        self._tell("")
+        act = self._table().get(action)
         if act is not None:
             act()
+
+    def _tell(self, hint: str) -> None:
+        if hint != self._hint:
+            self._hint = hint
+            self.draw()
+
+    def _table(self) -> dict[str, Callable[[], None]]:
+        if self.sending:
+            return {"back": self.behind.stop}
+        if self.step == "rule":
+            return {"always": self._always, "give": self._always, "scope": self._scope, "back": self._turn}
+        if not allows(self._view(), apart=self._plan.apart):
+            allowing = dict.fromkeys(("allow", "always", "accept_edits", "edit"), self._not_seen)
+            return {**self._actions(), **allowing}
+        return self._actions()
+
+    def _not_seen(self) -> None:
+        self._tell(f"{sheet.plural(self.seen.unseen, 'line')} not seen yet: look at the end first")
 
     def _actions(self) -> dict[str, Callable[[], None]]:
         actions: dict[str, Callable[[], None]] = {
@@ -226,25 +308,17 @@ class Confirm(ModalScreen[Verdict]):
             actions["accept_edits"] = self._accept_edits
         return actions
 
-    def _rule_actions(self) -> dict[str, Callable[[], None]]:
-        return {"always": self._always, "give": self._always, "scope": self._scope, "back": self._turn}
-
     def _allow(self) -> None:
-        self.answers.allow()
-        self._next()
+        self._give(self.answers.allow())
 
     def _always(self) -> None:
-        self.step = ""
-        self.answers.allow(always=True)
-        self._next()
+        self._give(self.answers.allow(always=True))
 
     def _deny(self) -> None:
-        self.answers.deny()
-        self._next()
+        self._give(self.answers.deny())
 
     def _accept_edits(self) -> None:
-        self.answers.accept_edits = True
-        self._allow()
+        self._give(self.answers.allow(accept_edits=True))
 
     def _scope(self) -> None:
         self.answers.next_scope()
@@ -256,12 +330,13 @@ class Confirm(ModalScreen[Verdict]):
 
     def _move(self, move: str) -> None:
         body = self.query_one("#body", Rows)
-        several = len(self.answers.questions) > 1 and not self.step
+        several = len(self.answers.open) > 1 and not self.step
         page = max(1, body.size.height - 1)
         step = {"up": -1, "previous": -1, "down": 1, "next": 1}.get(move, 0)
         if several and step:
             if self.answers.move(step):
-                self._next()
+                body.scroll_to(y=0, animate=False)
+                self._turn()
             return
         to = {"top": 0.0, "bottom": float(body.max_scroll_y), "page_up": body.scroll_y - page, "page_down": body.scroll_y + page}
         body.scroll_to(y=to.get(move, body.scroll_y + step), animate=False)
@@ -275,21 +350,21 @@ class Confirm(ModalScreen[Verdict]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """The reason is given."""
         event.stop()
+        if self._plan.cramped or self.step != "reason":
+            return
         self.set_focus(None)
-        self.step = ""
-        self.answers.deny(event.value.strip())
-        event.input.value = ""
-        self._next()
+        reason, event.input.value = event.value.strip(), ""
+        self._give(self.answers.deny(reason))
 
     def _open_edit(self) -> None:
         area = self.query_one("#arguments", TextArea)
-        area.load_text(_pretty(self.answers.question.call.input))
+        area.load_text(pretty(self.answers.question.call.input))
         self._turn("edit")
         area.focus()
 
     def action_use_edited(self) -> None:
         """Allow the call with the edited arguments."""
-        if self.step != "edit":
+        if self.step != "edit" or self._plan.cramped:
             return
         text = self.query_one("#arguments", TextArea).text
         try:
@@ -301,28 +376,16 @@ class Confirm(ModalScreen[Verdict]):
             self.notify("The arguments have to be a JSON object.", markup=False)
             return
         self.set_focus(None)
-        self.step = ""
-        self.answers.allow_edited(text)
-        self._next()
+        self._give(self.answers.allow_edited(text))
 
     def action_step_out(self) -> None:
         """Ctrl+C answers nothing: it says how to leave, and the second one leaves; the question is kept."""
         now = time.monotonic()
         if now - self._stepped_out < LEAVE_WITHIN:
-            app_of(self).exit(return_code=0)
+            self.behind.leave()
             return
         self._stepped_out = now
-        note: Row = [*sheet.indented([[]], sheet.MARGIN)[0]]
-        note += sheet.plain_rows("ctrl+c again leaves; the question is kept for `agentcli chat --resume`", self.ink.ask, 200)[0]
-        self._fill("answers", [[], note], self.query_one("#answers", Rows).size.height)
-
-
-def _height(parts: dict[str, list[Row]]) -> int:
-    return sum(len(rows) for rows in parts.values())
-
-
-def _pretty(text: str) -> str:
-    try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-    except ValueError:
-        return text
+        kept = (
+            "what runs is stopped, with all that waits" if self.sending else "the question is kept for `agentcli chat --resume`"
+        )
+        self._tell(f"ctrl+c again leaves; {kept}")

@@ -113,7 +113,7 @@ class ThinkingBlock(Block):
         ink, opened = sight.ink, self.is_open(sight)
         said = "Thinking …"
         if self.over:
-            said = f"Thought for {spell_time(self.seconds)}" if self.seconds else "Thought"
+            said = f"Thought for {spell_time(self.seconds)}" if self.seconds and self.seconds >= 1 else "Thought"
         rows = marked([[Segment(said, ink.muted)]], "▾" if opened else "▸", ink.muted)
         text = clean("".join(self.pieces)).strip() if opened else ""
         if text:

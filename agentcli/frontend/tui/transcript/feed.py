@@ -12,7 +12,7 @@ from agentcli.frontend.tui.transcript.tool_call import ToolBlock
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import TextBlock, ToolResultState
 from agentcli.ledger.message import Msg
-from agentcli.view.summary import seconds_between, spell_time
+from agentcli.view.summary import plural, seconds_between, spell_time
 
 
 class Page(Protocol):
@@ -66,7 +66,10 @@ class Feed:
         self._thoughts: dict[str, ThinkingBlock] = {}
         self._started: dict[str, str] = {}
         self._touched: dict[int, Block] = {}
+        self._model_calls = 0
         self._take: dict[str, Callable[[Any], None]] = {
+            "REPLY_START": self._reply_start,
+            "MODEL_CALL_START": self._model_call,
             "TEXT_BLOCK_START": self._text_start,
             "TEXT_BLOCK_DELTA": self._text_delta,
             "TEXT_BLOCK_END": self._text_end,
@@ -86,7 +89,6 @@ class Feed:
             "REQUIRE_EXTERNAL_EXECUTION": self._handed_out,
             "USER_CONFIRM_RESULT": self._answered,
             "MODEL_CALL_RETRY": self._retry,
-            "EXCEED_MAX_ITERS": self._limit,
             "CONTEXT_COMPRESSED": self._compressed,
             "REPLY_END": self._end,
         }
@@ -234,7 +236,7 @@ class Feed:
     def _wait(self, ids: list[str], what: str) -> None:
         for call_id in ids:
             block = self.tools.get(call_id)
-            if block is not None and block.state is None:
+            if block is not None and block.state in (None, ToolResultState.RUNNING):
                 block.waiting = what
                 self._touch(block)
 
@@ -245,6 +247,7 @@ class Feed:
                 continue
             block.waiting = ""
             if answer.confirmed:
+                block.state, block.began = ToolResultState.RUNNING, time.monotonic()
                 block.replace(answer.tool_call.name, answer.tool_call.input)
             self._touch(block)
 
@@ -258,8 +261,11 @@ class Feed:
         wait = f" in {spell_time(event.delay_s)}" if event.delay_s >= 1 else ""
         self.notice(f"{event.error.kind.replace('_', ' ')}: trying again{wait} (attempt {event.attempt})")
 
-    def _limit(self, event: ev.ExceedMaxItersEvent) -> None:
-        self.notice("The limit of model calls for one reply is reached. Send a message to go on.")
+    def _reply_start(self, event: ev.ReplyStartEvent) -> None:
+        self._model_calls = 0
+
+    def _model_call(self, event: ev.ModelCallStartEvent) -> None:
+        self._model_calls += 1
 
     def _compressed(self, event: ev.ContextCompressedEvent) -> None:
         self.notice(
@@ -284,6 +290,9 @@ class Feed:
             self.page.add(ErrorBlock(event.error))
         elif event.finished_reason is ev.ReplyEndReason.INTERRUPTED:
             self.notice("Interrupted.")
+        elif event.finished_reason is ev.ReplyEndReason.EXCEED_MAX_ITERS:
+            calls = f"after {plural(self._model_calls, 'model call')}" if self._model_calls else "at the limit of model calls"
+            self.notice(f"Stopped {calls}. Enter on the empty prompt goes on.")
         said = event.metadata.get("notice")
         if isinstance(said, str) and said:
             self.notice(said)

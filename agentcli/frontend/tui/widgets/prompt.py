@@ -60,7 +60,7 @@ class Prompt(TextArea):
 
     def put(self, text: str) -> None:
         """Another text, the cursor behind it."""
-        self.load_text(text)
+        self.load_text(clean(text, exact=True))
         self.move_cursor(self.document.end)
 
     def newline(self) -> None:

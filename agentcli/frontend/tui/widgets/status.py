@@ -95,6 +95,6 @@ def _tokens(figures: Figures) -> list[str]:
 
 def _hint(figures: Figures, ink: Ink) -> Row:
     if figures.said:
-        return [Segment(clean(figures.said, newlines=False), ink.ask), Segment(" ")]
+        return [Segment(clean(figures.said, newlines=False, exact=True), ink.ask), Segment(" ")]
     words = "enter steers · tab queues · esc stops" if figures.running else "shift+tab mode · /help"
     return [Segment(words, ink.muted), Segment(" ")]
