@@ -205,6 +205,8 @@ class Machine(RuleBasedStateMachine):
                 self.paused = {}  # what it changed may be on disk, or not
             self.die(power=way.how == "power")
             return heard
+        if inputs is not None and (heard.events or isinstance(heard.error, LogError)):
+            self.paused = {}  # an answer that was written and could not be synced is in doubt
         self.check_stream(heard, base, before)
         return heard
 
@@ -271,7 +273,6 @@ class Machine(RuleBasedStateMachine):
             assert self.image() == before, "a refused input changed something"
         if isinstance(heard.error, LogError):
             assert kinds == []
-            self.paused = {}  # an answer that was written and could not be synced is in doubt
         if heard.error is not None and not kinds:
             return
         if heard.closed:

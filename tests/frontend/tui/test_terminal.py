@@ -124,7 +124,7 @@ def test_leaving_while_a_command_runs_stops_it_and_the_last_line_is_how_to_resum
 
 def test_leaving_from_the_dialog_stops_the_answered_call_that_runs(place, tmp_path):
     where, model = place
-    calls = [{"tool_call": {"id": f"c{n}", "name": "Bash", "input": {"command": f"sleep {n}0"}}} for n in (3, 4)]
+    calls = [{"tool_call": {"id": f"c{n}", "name": "Bash", "input": {"command": f"touch x{n}; sleep {n}0"}}} for n in (3, 4)]
     (tmp_path / "script.json").write_text(json.dumps({"turns": [calls]}))
     with Terminal(*CHAT, *model, **where) as terminal:
         terminal.wait("/help")
