@@ -161,6 +161,8 @@ class Agent:
             async with aclosing(self._source(inputs)) as events:
                 async for event in events:
                     begun = True
+                    if isinstance(event, ev.ReplyEndEvent):
+                        work.answering = False
                     yield work.tell(event)
         except LogError as error:
             if not begun and not work.untold:

@@ -100,9 +100,11 @@ def _apply(work: Work, answer: ev.AnswerEvent) -> None:
         case ev.UserInterruptEvent():
             if work.msg.finished_reason is None:
                 interrupt_open(work)
-                work.fold(ev.ReplyEndEvent(
-                    reply_id=work.msg.id, session_id=work.state.session_id, finished_reason=ev.ReplyEndReason.INTERRUPTED
-                ))
+                work.fold(
+                    ev.ReplyEndEvent(
+                        reply_id=work.msg.id, session_id=work.state.session_id, finished_reason=ev.ReplyEndReason.INTERRUPTED
+                    )
+                )
                 work.state.unfinished = False
 
 
@@ -141,7 +143,9 @@ async def broken_off(work: Work, error: LogError) -> list[ev.AgentEvent]:
     events = list(work.untold)
     earlier = [event for event in events if isinstance(event, ev.ReplyEndEvent)]
     for call in reply.open_calls() if reply is not None else []:
-        begun = call.id in state.started or (reply is not None and reply.result(call.id) is not None and call.state != ToolCallState.SUBMITTED)
+        begun = call.id in state.started or (
+            reply is not None and reply.result(call.id) is not None and call.state != ToolCallState.SUBMITTED
+        )
         words = SAVED_NO_MORE if begun else NOT_SAVED
         events += work.result_events(call, ToolResultState.INTERRUPTED if begun else ToolResultState.ERROR, words)
     end = ev.ReplyEndEvent(

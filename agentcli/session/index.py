@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -166,8 +167,8 @@ def first_record(path: Path) -> dict[str, Any] | None:
 
 
 def one_line(text: str) -> str:
-    """A text as a title: one line, nothing that cannot be seen, at most 60 characters."""
-    seen = "".join(char if char.isprintable() else " " for char in text[: 50 * TITLE_LENGTH])
+    """A text as a title: one line of at most 60 characters. What hides or turns text stays: whoever shows it marks it."""
+    seen = "".join(" " if unicodedata.category(char) == "Cc" else char for char in text[: 50 * TITLE_LENGTH])
     line = " ".join(seen.split())
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
 

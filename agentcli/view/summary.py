@@ -146,7 +146,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     "quota": ("The account has no credit left.", "Add credit at the provider, or choose another model with /model."),
     "context_length": (
         "The conversation is longer than the model can take.",
-        "Start a new session, or choose a model with a larger context.",
+        "/compact summarises its older part; else start a new session, or choose a model with a larger context.",
     ),
     "content_filter": ("The provider withheld the answer.", "Say it in other words; what came so far is kept."),
     "unsupported": ("The provider cannot do what was asked of it.", "Choose another model with /model, or --api."),

@@ -10,8 +10,8 @@ from agentcli.ledger.block import ToolCallBlock
 from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.rule import PermissionMode, PermissionRule
-from agentcli.runtime.command import SetMode, SetModel
-from agentcli.runtime.conversation import Status
+from agentcli.runtime.command import Compact, SetMode, SetModel
+from agentcli.runtime.conversation import ContextReport, Status
 
 REPLY = "r1"
 
@@ -53,6 +53,9 @@ class FakeConversation:
     @property
     def status(self):
         return self._status
+
+    def context(self):
+        return ContextReport(100, 200, 0, 300, 400, 500, 10_000, 8000, 4, 0, "")
 
     def change(self, **changes):
         self._status = dataclasses.replace(self._status, **changes)
@@ -103,6 +106,8 @@ class FakeConversation:
             case SetModel(name):
                 self.change(model=name)
                 return f"Model: {name}"
+            case Compact():
+                return "Compressed: about 9,000 -> 900 tokens."
 
     async def warm(self):
         pass

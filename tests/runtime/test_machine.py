@@ -319,6 +319,11 @@ class Machine(RuleBasedStateMachine):
         if isinstance(heard.error, LogError) and not many:
             assert all(msg.get_text_content() != "go" for msg in self.state.context[known:])
 
+    @precondition(
+        lambda self: (
+            self.agent.waiting or self.state.unfinished or self.state.context[-1:] and self.state.context[-1].role == "user"
+        )
+    )
     @rule(script=scripts, way=ways)
     def go_on(self, script, way):
         self.world.turns.extend(play(script))
@@ -326,9 +331,7 @@ class Machine(RuleBasedStateMachine):
         assert not isinstance(heard.error, StaleAnswer | StillWaiting)
 
     @precondition(lambda self: self.waits_for(ToolCallState.ASKING))
-    @rule(
-        given=st.lists(replies, min_size=3, max_size=3), part=parts, twist=twists, way=ways, script=scripts
-    )
+    @rule(given=st.lists(replies, min_size=3, max_size=3), part=parts, twist=twists, way=ways, script=scripts)
     def answer(self, given, part, twist, way, script):
         self.world.turns.extend(play(script))
         asking = [call for call in self.agent.waiting if call.state == ToolCallState.ASKING]
@@ -424,7 +427,10 @@ class Machine(RuleBasedStateMachine):
         heard = self.hear(ev.UserInterruptEvent(reply_id=self.state.reply_id if named else ""), way)
         assert heard.error is not None or heard.closed or heard.events[-1].type == "REPLY_END"
 
-    @rule(what=st.sampled_from(["say", "observe", "str", "result", "number", "answer", "idle", "interrupt", "nothing"]), yes=st.booleans())
+    @rule(
+        what=st.sampled_from(["say", "observe", "str", "block", "number", "answer", "idle", "interrupt", "result", "nothing"]),
+        yes=st.booleans(),
+    )
     def refused(self, what, yes):
         """What must be refused, or change nothing, whenever it comes."""
         waiting, wanted = bool(self.agent.waiting), StaleAnswer | NothingWaiting
@@ -436,9 +442,9 @@ class Machine(RuleBasedStateMachine):
             case "observe":
                 self.refuse(self.agent.observe(UserMsg("user", "seen")), StillWaiting)
                 return
-            case "str" | "number" | "result":
+            case "str" | "number" | "block":
                 block = ToolResultBlock(name="x", output="")
-                inputs = {"str": "hello", "number": 7, "result": AssistantMsg("x", [block])}[what]
+                inputs = {"str": "hello", "number": 7, "block": AssistantMsg("x", [block])}[what]
                 self.refuse(self.agent.reply(inputs), (TypeError, ValueError))
                 return
             case "answer":
@@ -451,7 +457,14 @@ class Machine(RuleBasedStateMachine):
                 inputs, wanted = ev.UserInterruptEvent(reply_id="another"), StaleAnswer
             case "idle" if not waiting:
                 inputs, wanted = ev.UserInterruptEvent(), None
-            case "nothing" if not waiting:
+            case "nothing" if (
+                not waiting
+                and not self.state.unfinished
+                and self.state.context[-1:]
+                and self.state.context[-1].role == "assistant"
+            ):
+                inputs = None
+            case "result" if not waiting:
                 inputs = ev.ExternalExecutionResultEvent(reply_id=self.state.reply_id, execution_results=[])
             case _:
                 return
@@ -470,7 +483,12 @@ class Machine(RuleBasedStateMachine):
         else:
             raise AssertionError("it was taken")
 
-    @rule(what=st.sampled_from(["touch", "touch", "mode", "steer", "observe"]), mode=modes, name=st.sampled_from(["a", "b", "c"]), text=st.sampled_from(["1", "2"]))
+    @rule(
+        what=st.sampled_from(["touch", "touch", "mode", "steer", "observe"]),
+        mode=modes,
+        name=st.sampled_from(["a", "b", "c"]),
+        text=st.sampled_from(["1", "2"]),
+    )
     def meanwhile(self, what, mode, name, text):
         match what:
             case "touch":

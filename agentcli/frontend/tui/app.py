@@ -5,6 +5,7 @@ Imports nothing large: the first frame is painted before asyncio, the runtime an
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -31,6 +32,7 @@ def run_chat(options: Options | Callable[[], Options], prompt: str | None) -> in
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         sys.__stderr__ = sys.__stdout__  # Textual draws on it
     terminal = Terminal()
+    gc.disable()  # until the screen stands: what is loaded and read until then is no garbage
     try:
         terminal.take()
         from agentcli.frontend.tui.play import play

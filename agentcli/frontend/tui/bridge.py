@@ -16,7 +16,7 @@ from agentcli.ledger.block import TextBlock, ToolCallBlock
 from agentcli.ledger.message import Msg, UserMsg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.rule import PermissionMode
-from agentcli.runtime.command import SetMode, SetModel
+from agentcli.runtime.command import Compact, SetMode, SetModel
 from agentcli.runtime.conversation import Conversation
 
 BREATH = 0.004
@@ -159,7 +159,19 @@ class Bridge:
         """Another model; a sentence."""
         return await self._do(SetModel(name))
 
-    async def _do(self, command: SetMode | SetModel) -> str:
+    async def compact(self, focus: str) -> None:
+        """Summarise the older part of the context; what is said meanwhile is sent afterwards."""
+        self.running = True
+        self.face.state_changed()
+        try:
+            self.feed.notice(await self._do(Compact(focus)))
+        finally:
+            self.running = False
+            self.face.state_changed()
+        if text := self._next_text():
+            await self.say(text)
+
+    async def _do(self, command: SetMode | SetModel | Compact) -> str:
         try:
             said = await self.conversation.do(command)
         except AgentcliError as exc:

@@ -70,6 +70,8 @@ class ChatApp(App[None], inherit_bindings=False):
     def on_ready(self) -> None:
         """What lives now lives to the end; the collector need not look at it again."""
         gc.freeze()
+        gc.set_threshold(20_000, 20, 20)
+        gc.enable()
 
     def _fatal_error(self) -> None:
         # Textual would draw the fault with the values of all variables, foreign text included.

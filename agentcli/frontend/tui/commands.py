@@ -9,6 +9,8 @@ COMMANDS = {
     "help": "keys and commands",
     "mode": "NAME: default, accept_edits, explore, bypass, dont_ask",
     "model": "NAME: answer with another model from now on",
+    "context": "what the next request holds",
+    "compact": "summarise the older part of the context now; words after it say what matters",
     "theme": "NAME: other colours",
     "quit": "leave; the session is kept",
 }

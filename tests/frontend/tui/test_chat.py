@@ -7,7 +7,7 @@ from agentcli.frontend.tui.screens.confirm import Confirm
 from agentcli.frontend.tui.widgets.prompt import Prompt
 from agentcli.ledger import event as ev
 from agentcli.ledger.rule import PermissionMode
-from agentcli.runtime.command import SetMode, SetModel
+from agentcli.runtime.command import Compact, SetMode, SetModel
 from tests.fakes.screen_conversation import FakeConversation, begun, call, end, result, start, text, thinking, user
 from tests.frontend.tui.looks import chat, screen_text, transcript, until, until_shown, write
 
@@ -161,6 +161,19 @@ async def test_shift_tab_goes_round_the_modes_and_explore_is_unmistakable():
             SetMode(PermissionMode.EXPLORE),
             SetMode(PermissionMode.DEFAULT),
         ]
+
+
+async def test_the_context_is_told_and_compressed_by_commands():
+    conversation = FakeConversation()
+    async with chat(conversation).run_test(size=(100, 30)) as pilot:
+        await write(pilot, "/context")
+        await pilot.press("enter")
+        await until_shown(pilot, "Context: about 1,500 tokens of 10,000 (15 %)")
+        await until_shown(pilot, "results of tools")
+        await write(pilot, "/compact the tests")
+        await pilot.press("enter")
+        await until_shown(pilot, "Compressed: about 9,000 -> 900 tokens.")
+        assert conversation.commands == [Compact("the tests")]
 
 
 async def test_slash_commands():

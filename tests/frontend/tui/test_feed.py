@@ -19,7 +19,7 @@ class FakePage:
     def withdraw(self, block):
         self.blocks.remove(block)
 
-    def ask_frame(self):
+    def ask_frame(self, *, now=False):
         self.frames += 1
 
 

@@ -1,4 +1,5 @@
 from agentcli.frontend.tui.transcript.blocks import NoticeBlock, UserBlock
+from agentcli.frontend.tui.transcript.ink import text_of
 from agentcli.frontend.tui.transcript.pages import AHEAD, KEPT, Pages
 from tests.frontend.tui.looks import sight
 
@@ -11,7 +12,7 @@ def filled(count, height=20):
 
 
 def lines(pages):
-    return [strip.text.rstrip() for strip in pages.rows]
+    return [text_of(row).rstrip() for row in pages.rows]
 
 
 def test_only_the_tail_is_made():

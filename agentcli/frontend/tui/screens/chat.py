@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from agentcli.frontend.tui.transcript.view import Transcript
 from agentcli.frontend.tui.typed import app_of
 from agentcli.frontend.tui.widgets.prompt import Prompt
 from agentcli.frontend.tui.widgets.rows import Rows
-from agentcli.frontend.tui.widgets.status import MODES, Figures, header_row, status_row
+from agentcli.frontend.tui.widgets.status import MODES, Figures, context_lines, header_row, status_row
 from agentcli.ledger.block import ToolResultState
 from agentcli.ledger.rule import PermissionMode
 from agentcli.runtime.conversation import Conversation
@@ -86,14 +87,20 @@ class ChatScreen(Screen[None]):
         self.state_changed()
 
     def _begin(self) -> None:
-        self.run_worker(self.conversation.warm(), group="warm", exit_on_error=False)
         self.run_worker(self._open(), group="reply")
+
+    async def _warm(self) -> None:
+        """Load the model's library once the history is drawn: the two would take the interpreter from each other."""
+        await self.conversation.warm()
+        gc.freeze()
 
     async def _open(self) -> None:
         """What was, what is to be said at start, and what waits."""
         status = self.conversation.status
-        if not await self.bridge.replay():
-            self.transcript.add(WelcomeBlock(self._welcome()))
+        with self.transcript.holding():
+            if not await self.bridge.replay():
+                self.transcript.add(WelcomeBlock(self._welcome()))
+        self.set_timer(0.1, lambda: self.run_worker(self._warm(), group="warm", exit_on_error=False))
         for notice in [*status.notices, *self.wardrobe.themes.warnings]:
             self.bridge.feed.notice(notice)
         self._branch = await asyncio.to_thread(branch_of, status.root)
@@ -245,6 +252,12 @@ class ChatScreen(Screen[None]):
                 self.run_worker(self._say_later(self.bridge.set_model(slash.argument)))
             case "model":
                 self.say(f"Model: {self.conversation.status.model}. /model NAME takes another.")
+            case "context":
+                self.bridge.feed.notice("\n".join(context_lines(self.conversation.context())))
+            case "compact" if self.bridge.running:
+                self.say("A reply runs; compress the context after its end.")
+            case "compact":
+                self._run(self.bridge.compact(slash.argument))
             case "theme":
                 self._theme_command(slash.argument)
             case _:

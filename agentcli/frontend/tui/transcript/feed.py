@@ -21,7 +21,7 @@ class Page(Protocol):
     def add(self, block: Block) -> None: ...
     def change(self, block: Block) -> None: ...
     def withdraw(self, block: Block) -> None: ...
-    def ask_frame(self) -> None: ...
+    def ask_frame(self, *, now: bool = False) -> None: ...
 
 
 class TextRun:
@@ -147,7 +147,7 @@ class Feed:
         if run is not None:
             run.over = True
             self._dirty[event.block_id] = run
-            self.page.ask_frame()
+            self.page.ask_frame(now=True)
 
     def _thinking_start(self, event: ev.ThinkingBlockStartEvent) -> None:
         self.flush()
@@ -265,12 +265,12 @@ class Feed:
         self._model_calls = 0
 
     def _model_call(self, event: ev.ModelCallStartEvent) -> None:
-        self._model_calls += 1
+        if event.metadata.get("purpose") != "compression":  # the summary's call counts for no limit
+            self._model_calls += 1
 
     def _compressed(self, event: ev.ContextCompressedEvent) -> None:
-        self.notice(
-            f"The older part of the conversation was summarised: {event.tokens_before:,} -> {event.tokens_after:,} tokens."
-        )
+        figures = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens"
+        self.notice(f"The older part of the conversation is sent in short from here on: {figures}.\n{event.summary}")
 
     def _end(self, event: ev.ReplyEndEvent) -> None:
         for run in self._texts.values():

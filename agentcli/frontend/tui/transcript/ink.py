@@ -99,6 +99,11 @@ def plain_rows(text: str, style: Style, width: int) -> list[Row]:
     return wrap(Text(text, style), width)
 
 
+def text_of(row: Row) -> str:
+    """The words of a row."""
+    return "".join(segment.text for segment in row)
+
+
 def row_width(row: Row) -> int:
     """Cells that a row takes."""
     return sum(cell_len(segment.text) for segment in row)

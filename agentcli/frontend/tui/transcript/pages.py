@@ -6,9 +6,9 @@ from bisect import bisect_right
 from dataclasses import replace
 
 from rich.segment import Segment
-from textual.strip import Strip
 
 from agentcli.frontend.tui.transcript.blocks import Block, Gap, Sight
+from agentcli.frontend.tui.transcript.ink import Row
 
 AHEAD = 200
 """Rows that are made beyond what is seen."""
@@ -23,7 +23,7 @@ class Pages:
         self.sight = sight
         self.blocks: list[Block] = []
         self.first = 0
-        self.rows: list[Strip] = []
+        self.rows: list[Row] = []
         self._starts: list[int] = []
         self._places: dict[int, int] = {}
 
@@ -78,7 +78,7 @@ class Pages:
 
     def earlier(self, wanted: int) -> int:
         """Make rows of earlier blocks until so many are added, or none is left; how many were added."""
-        strips: list[list[Strip]] = []
+        strips: list[list[Row]] = []
         count = 0
         while self.first > 0 and count < wanted:
             self.first -= 1
@@ -89,7 +89,7 @@ class Pages:
             return 0
         strips.reverse()
         starts: list[int] = []
-        rows: list[Strip] = []
+        rows: list[Row] = []
         for made in strips:
             starts.append(len(rows))
             rows += made
@@ -129,11 +129,11 @@ class Pages:
     def _end(self, at: int) -> int:
         return self._starts[at + 1] if at + 1 < len(self._starts) else len(self.rows)
 
-    def _strips(self, index: int) -> list[Strip]:
+    def _strips(self, index: int) -> list[Row]:
         block = self.blocks[index]
         base = self.sight.ink.base + self.sight.ink.paper
-        strips = [Strip(Segment.apply_style(row, base)) for row in block.rows(self.sight)]
-        return [Strip([Segment(" ", base)]), *strips] if strips and self._gap(index) else strips
+        rows = [list(Segment.apply_style(row, base)) for row in block.rows(self.sight)]
+        return [[Segment(" ", base)], *rows] if rows and self._gap(index) else rows
 
     def _gap(self, index: int) -> bool:
         if index == 0:

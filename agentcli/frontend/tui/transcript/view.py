@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Size
+from textual.filter import ANSIToTruecolor
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -17,12 +20,14 @@ from textual.timer import Timer
 
 from agentcli.frontend.tui.transcript.blocks import Block, Sight
 from agentcli.frontend.tui.transcript.feed import Feed
-from agentcli.frontend.tui.transcript.ink import GUTTER, Ink, ink_of
+from agentcli.frontend.tui.transcript.ink import GUTTER, Ink, Row, ink_of, text_of
 from agentcli.frontend.tui.transcript.pages import AHEAD, Pages
 from agentcli.view.theme import PLAIN
 
 FRAME = 1 / 20
 BEAT = 1 / 4
+KEPT_LINES = 400
+"""Strips that are kept; one is large (Textual gives each seven caches), so rows that nobody sees have none."""
 
 
 class Transcript(ScrollView, can_focus=False):
@@ -53,10 +58,10 @@ class Transcript(ScrollView, can_focus=False):
         self._frame: Timer | None = None
         self._beat: Timer | None = None
         self._last_frame = 0.0
-        self._ready = False
+        self._ready = self._held = False
         self._changed: dict[int, Block] = {}
         self._added: list[Block] = []
-        self._lines: dict[int, Strip] = {}
+        self._lines: dict[int, tuple[Row, Strip]] = {}
         self._ground = Style()
 
     # -- what is shown (the Page of the feed) ----------------------------------------------------
@@ -78,12 +83,24 @@ class Transcript(ScrollView, can_focus=False):
         self.pages.remove(block, self.size.height)
         self._show()
 
-    def ask_frame(self) -> None:
-        """Draw soon: at once where the last frame is long ago, else with the next one. Never waits."""
-        if self._frame is not None or not self.is_attached:
+    def ask_frame(self, *, now: bool = False) -> None:
+        """Draw soon: at once where the last frame is long ago, or with `now`; else with the next one. Never waits."""
+        if self._held or not self.is_attached or (self._frame is not None and not now):
             return
-        wait = max(0.001, self._last_frame + FRAME - time.monotonic())
+        if self._frame is not None:
+            self._frame.stop()
+        wait = 0.001 if now else max(0.001, self._last_frame + FRAME - time.monotonic())
         self._frame = self.set_timer(wait, self._draw)
+
+    @contextmanager
+    def holding(self) -> Generator[None]:
+        """Nothing is drawn meanwhile; a history would show each of its pages."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+            self.ask_frame()
 
     def _draw(self) -> None:
         self._frame = None
@@ -113,7 +130,6 @@ class Transcript(ScrollView, can_focus=False):
     def _show(self) -> None:
         if self.following:
             self.pages.trim()
-        self._lines.clear()
         self.virtual_size = Size(self.size.width, len(self.pages))
         if self.following:
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
@@ -124,6 +140,7 @@ class Transcript(ScrollView, can_focus=False):
     def wear(self, ink: Ink, ground: str) -> None:
         """Other colours."""
         self._ground = Style(bgcolor=ground)
+        self._lines.clear()
         self._look(ink=ink)
 
     @property
@@ -220,13 +237,21 @@ class Transcript(ScrollView, can_focus=False):
             if end <= start or self.pages.change(block) != 0:
                 self._show()
                 continue
-            for y in range(start, self.pages.span(block)[1]):
-                self._lines.pop(y, None)
             top = int(self.scroll_y)
             if start < top + self.size.height and end > top:
                 self.refresh_lines(start, end - start)
 
     # -- rows ----------------------------------------------------------------------------------
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows as they are: there is no border, padding or opacity that Textual would have to add to each."""
+        strips = [self.render_line(y) for y in crop.line_range]
+        for one in self.get_line_filters():
+            if not isinstance(one, ANSIToTruecolor):  # our colours are true ones
+                strips = [strip.apply_filter(one, self.background_colors[1]) for strip in strips]
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
@@ -234,15 +259,17 @@ class Transcript(ScrollView, can_focus=False):
         width = self.size.width
         if at >= len(self.pages.rows):
             return Strip.blank(width, self._ground)
-        selection = self.text_selection
-        if selection is None and at in self._lines:
-            return self._lines[at]
-        strip = self.pages.rows[at].adjust_cell_length(width, self._ground)
+        row, selection = self.pages.rows[at], self.text_selection
+        kept = self._lines.get(at)
+        if selection is None and kept is not None and kept[0] is row and kept[1].cell_length == width:
+            return kept[1]
+        strip = Strip(row).adjust_cell_length(width, self._ground)
         if selection is not None:
-            strip = self._selected(strip, at, selection)
+            return self._selected(strip, at, selection).apply_offsets(0, at)
         strip = strip.apply_offsets(0, at)
-        if selection is None:
-            self._lines[at] = strip
+        if len(self._lines) > KEPT_LINES:
+            self._lines.clear()
+        self._lines[at] = row, strip
         return strip
 
     def _selected(self, strip: Strip, y: int, selection: Selection) -> Strip:
@@ -273,5 +300,5 @@ class Transcript(ScrollView, can_focus=False):
             if span is None:
                 continue
             start, end = max(span[0], GUTTER), None if span[1] == -1 else span[1]
-            lines.append(rows[y].text[start:end].rstrip())
+            lines.append(text_of(rows[y])[start:end].rstrip())
         return ("\n".join(lines), "\n") if lines else None

@@ -9,6 +9,7 @@ from rich.style import Style
 
 from agentcli.frontend.tui.transcript.ink import Ink, Row, clipped, row_width, spread
 from agentcli.ledger.rule import PermissionMode
+from agentcli.runtime.conversation import ContextReport
 from agentcli.view.clean import clean
 from agentcli.view.summary import spell_tokens
 
@@ -91,6 +92,18 @@ def _tokens(figures: Figures) -> list[str]:
     if figures.input_tokens or figures.output_tokens:
         found.append(f"{spell_tokens(figures.input_tokens)} in  {spell_tokens(figures.output_tokens)} out")
     return found
+
+
+def context_lines(report: ContextReport) -> list[str]:
+    """What the next request holds, a line each; the figures are estimates."""
+    of = f" of {report.size:,} ({100 * report.total / report.size:.0f} %)" if report.size else ""
+    lines = [f"Context: about {report.total:,} tokens{of}"]
+    lines += [f"  {name:<17}{tokens:>9,}" for name, tokens in report.rows if tokens]
+    if report.covered:
+        lines.append(f"The summary stands for the first {report.covered} of {report.messages} messages; the session keeps them.")
+    if report.trigger:
+        lines.append(f"At {report.trigger:,} tokens the older part is summarised by itself; /compact does it now.")
+    return lines
 
 
 def _hint(figures: Figures, ink: Ink) -> Row:
