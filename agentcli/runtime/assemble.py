@@ -23,10 +23,12 @@ from agentcli.ledger.block import now
 from agentcli.ledger.rule import PermissionContext, PermissionMode
 from agentcli.ledger.state import AgentState
 from agentcli.model.registry import ModelSpec, make_model
+from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.conversation import Conversation
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.options import Options
 from agentcli.runtime.restore import Saved, restore, saved_of
+from agentcli.runtime.rules import LATER
 from agentcli.runtime.where import find_place, folder
 from agentcli.session.store import Loaded, SessionLog, SessionStore, new_session_id
 from agentcli.tool.builtin import builtin_tools
@@ -83,6 +85,8 @@ def _prepare(options: Options) -> Prepared:
     external = _external(options.external_tools)
     settings = load_settings(None)
     notices += settings.warnings
+    known = [*(tool.name for tool in (*builtin_tools(), *external)), *LATER]
+    notices += unknown_tools(settings.rules, known)
     store = SessionStore(paths.data_dir())
     opened = _session(store, options, here)
     try:

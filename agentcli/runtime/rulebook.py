@@ -13,7 +13,8 @@ from agentcli.config.rules import RulesFile
 from agentcli.config.settings import Settings
 from agentcli.errors import UsageError
 from agentcli.ledger.rule import PermissionContext, PermissionMode
-from agentcli.runtime.rules import list_rules, test_lines
+from agentcli.permission.rules import unknown_tools
+from agentcli.runtime.rules import LATER, list_rules, test_lines
 from agentcli.runtime.where import find_place
 from agentcli.tool.builtin import builtin_tools
 from agentcli.workspace.root import Place
@@ -35,7 +36,8 @@ class Rulebook:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Sentences for the user."""
-        return self.settings.warnings
+        known = [*(tool.name for tool in builtin_tools()), *LATER]
+        return (*self.settings.warnings, *unknown_tools(self.settings.rules, known))
 
     def rows(self) -> list[dict[str, Any]]:
         """Every rule, its behaviour, and where it comes from."""

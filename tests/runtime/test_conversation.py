@@ -439,3 +439,10 @@ async def test_the_report_tells_the_parts_of_the_context(desk):
     assert min(report.system, report.tools, report.user, report.assistant, report.results) > 0
     assert (report.summary, report.size, report.trigger, report.messages) == (0, None, None, 2)
     await conversation.close()
+
+
+async def test_a_rule_for_a_tool_that_does_not_exist_is_told_at_start(desk):
+    (desk / "config/config.toml").write_text('[permissions]\ndeny = ["Bsh(curl:*)"]\n')
+    conversation = await opened(desk, [])
+    assert any("Bsh" in notice and "Bash" in notice for notice in conversation.status.notices)
+    await conversation.close()

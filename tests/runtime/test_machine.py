@@ -321,7 +321,7 @@ class Machine(RuleBasedStateMachine):
 
     @precondition(
         lambda self: (
-            self.agent.waiting or self.state.unfinished or self.state.context[-1:] and self.state.context[-1].role == "user"
+            self.agent.waiting or self.state.unfinished or (self.state.context[-1:] and self.state.context[-1].role == "user")
         )
     )
     @rule(script=scripts, way=ways)
