@@ -19,15 +19,17 @@ class FakeTerminal:
         self.process = subprocess.Popen(command, stdin=other, stdout=other, stderr=other, start_new_session=True)
         os.close(other)
         self.shown = ""
+        self._rest = ""
 
     def wait(self, words: str, seconds: float = 30.0) -> None:
         """Until these words are shown, behind what was waited for before."""
-        seen, end = "", time.monotonic() + seconds
+        seen, end = self._rest, time.monotonic() + seconds
         while words not in seen:
             assert time.monotonic() < end, f"{words!r} is not in {seen!r}"
             piece = self._read()
             assert piece is not None, f"{words!r} is not in {seen!r}, and the program has ended"
             seen += piece
+        self._rest = seen.partition(words)[2]
 
     def type(self, text: str) -> None:
         os.write(self.fd, text.encode())

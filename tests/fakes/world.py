@@ -150,6 +150,8 @@ class Witness:
         self.tried: dict[str, list[dict]] = {}
         """Message id -> how the disk may have it, from writes that did not return well."""
         self.owed: set[str] = set()
+        self.in_doubt: set[str] = set()
+        """Messages that were refused; where only the sync failed they are on disk all the same."""
         self.refused = False
 
     async def said(self, msg):
@@ -175,6 +177,7 @@ class Witness:
         except LogError:
             if not owed:
                 self.tried.pop(msg.id)
+                self.in_doubt.add(msg.id)
             raise
         self.refused = False
         self.taken.update({key: self.tried.pop(key)[-1] for key in list(self.tried)})

@@ -647,6 +647,7 @@ class Machine(RuleBasedStateMachine):
         ledger = [msg for msg in self.state.context if msg.content]
         if any(msg._changed for msg in ledger):
             return
+        saved.messages = [msg for msg in saved.messages if msg.id not in world.journal.in_doubt]
         assert [msg.model_dump() for msg in saved.messages] == [msg.model_dump() for msg in ledger]
 
 
