@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from typing import Any, TypeAlias, cast
 
@@ -138,7 +138,7 @@ class Agent:
                     yield event
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self) -> Generator[None]:
         """Nothing else may change the ledger meanwhile; a cancellation that came in goes on its way afterwards."""
         if self._running:
             raise AgentcliError("A reply runs; interrupt it, or wait for its end.")
@@ -161,7 +161,9 @@ class Agent:
             async with aclosing(self._source(inputs)) as events:
                 async for event in events:
                     begun = True
-                    if isinstance(event, ev.ReplyEndEvent):
+                    if isinstance(event, ev.ReplyPausedEvent):
+                        await work.secure()
+                    elif isinstance(event, ev.ReplyEndEvent):
                         work.answering = False
                     yield work.tell(event)
         except LogError as error:

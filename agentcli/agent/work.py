@@ -42,7 +42,7 @@ class Work:
     ) -> None:
         self.name, self.system, self.model, self.toolkit = name, system, model, toolkit
         self.state, self.place, self.max_iters = state, place, max_iters
-        self.journal: Journal = _WholeJournal(self.whole, journal)
+        self.journal = _WholeJournal(self.whole, journal)
         self.engine = PermissionEngine(state.permission_context)
         self.call_ids = {call.id for msg in state.context for call in msg.calls}
         self.stop_wanted = asyncio.Event()
@@ -89,6 +89,11 @@ class Work:
         if self.untold and self.untold[0] is event:
             self.untold.popleft()
         return event
+
+    async def secure(self) -> None:
+        """Make durable what was only written; a pause may last longer than the machine runs (law 4)."""
+        if not self.journal.durable:
+            await self.journal.kept(self.msg)
 
     def tool_context(self, call: ToolCallBlock) -> ToolContext:
         """What a tool is given for this call."""
@@ -185,15 +190,21 @@ class _WholeJournal:
 
     def __init__(self, whole: Callable[[Awaitable[None]], Awaitable[None]], journal: Journal) -> None:
         self._whole, self._journal = whole, journal
+        self.durable = True
+        """Nothing was written since that a power cut could take away."""
 
     async def said(self, msg: Msg) -> None:
         await self._whole(self._journal.said(msg))
+        self.durable = True
 
     async def kept(self, msg: Msg, *, durable: bool = True) -> None:
         await self._whole(self._journal.kept(msg, durable=durable))
+        self.durable = durable
 
     async def record(self, kind: str, body: Mapping[str, Any], *, durable: bool = False) -> None:
         await self._whole(self._journal.record(kind, body, durable=durable))
+        self.durable = durable
 
     async def granted(self, rules: Sequence[PermissionRule]) -> None:
         await self._whole(self._journal.granted(rules))
+        self.durable = True

@@ -62,13 +62,14 @@ class Keeper:
     async def _made(self) -> SessionLog:
         if self.log is not None:
             return self.log
-        if self._making is None:
-            make = asyncio.to_thread(self.store.create, self.header["id"], self.header)
-            self._making = asyncio.create_task(make)
+        making = self._making
+        if making is None:
+            making = asyncio.create_task(asyncio.to_thread(self.store.create, self.header["id"], self.header))
+            self._making = making
         try:
             # One making for all who wait; a cancelled one leaves no session behind that nobody writes.
-            self.log = await asyncio.shield(self._making)
+            self.log = await asyncio.shield(making)
         finally:
-            if self._making is not None and self._making.done():
+            if making.done():
                 self._making = None
         return self.log

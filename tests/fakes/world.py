@@ -90,11 +90,11 @@ class Act(ToolBase):
     """Counts itself by call id; lets others run before and after its effect."""
 
     description = "acts"
-    parameters = {"type": "object", "properties": {"value": {"type": "string"}}, "required": ["value"]}
 
     def __init__(self, world: World, name: str, *, read_only: bool = False, external: bool = False) -> None:
         self.world, self.name, self.read_only, self.external = world, name, read_only, external
         self.concurrency_safe = read_only
+        self.parameters = {"type": "object", "properties": {"value": {"type": "string"}}, "required": ["value"]}
 
     async def run(self, arguments, context):
         await asyncio.sleep(0)
