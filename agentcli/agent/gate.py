@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from agentcli.agent.loops import loop_note
 from agentcli.agent.work import Work
 from agentcli.errors import ToolError
 from agentcli.ledger import event as ev
@@ -39,6 +40,8 @@ class Verdict:
     arguments: Mapping[str, Any]
     subject: Subject
     decision: PermissionDecision
+    note: str = ""
+    """What the question says beside its preview."""
 
     @property
     def behavior(self) -> PermissionBehavior:
@@ -87,7 +90,8 @@ def judge(work: Work, call: ToolCallBlock) -> Verdict | str:
     except Exception as error:  # the edge of a tool
         log.exception("tool %s could not tell its targets", call.name)
         return f"The tool failed before it started: {type(error).__name__}: {error}"
-    return Verdict(call, tool, arguments, subject, _decide(work, subject))
+    note = loop_note(work.msg, call)
+    return Verdict(call, tool, arguments, subject, _doubted(_decide(work, subject), note), note)
 
 
 def _decide(work: Work, subject: Subject) -> PermissionDecision:
@@ -99,13 +103,25 @@ def _decide(work: Work, subject: Subject) -> PermissionDecision:
     return decision.model_copy(update={"behavior": PermissionBehavior.DENY, "reason": NO_SHELL, "suggested_rules": []})
 
 
+def _doubted(decision: PermissionDecision, note: str) -> PermissionDecision:
+    """A call that goes round in a circle is asked about, and no rule settles that; where nobody is asked it is denied."""
+    if not note or decision.behavior == PermissionBehavior.DENY:
+        return decision
+    if decision.mode in (PermissionMode.DONT_ASK, PermissionMode.EXPLORE):
+        return decision.model_copy(update={"behavior": PermissionBehavior.DENY, "reason": note, "suggested_rules": []})
+    if decision.behavior == PermissionBehavior.ASK:
+        return decision
+    return decision.model_copy(update={"behavior": PermissionBehavior.ASK, "reason": note, "suggested_rules": []})
+
+
 async def preview_of(work: Work, verdict: Verdict) -> Preview | str:
     """What would happen now, or why it cannot work."""
     context = work.tool_context(verdict.call)
 
     def look() -> Preview:
         verdict.tool.check(verdict.arguments, context)
-        return verdict.tool.preview(verdict.arguments, context)
+        preview = verdict.tool.preview(verdict.arguments, context)
+        return preview.model_copy(update={"notes": [*preview.notes, verdict.note]}) if verdict.note else preview
 
     try:
         preview = await work.whole(asyncio.to_thread(look))
