@@ -70,18 +70,21 @@ class InlineStore(SessionStore):
 class FedModel:
     """Plays the turns it is fed; after the last one it says `over`. Each request is looked at before it is answered."""
 
-    def __init__(self, turns: deque, faults: list[str]) -> None:
+    def __init__(self, world: World) -> None:
         self.card = ModelCard(name="fed", provider="fed")
-        self.turns, self.faults = turns, faults
+        self.turns, self.faults, self.world = world.turns, world.faults, world
 
     async def stream(self, request):
         try:
             check_request(request)
         except AssertionError as fault:
             self.faults.append(f"a request breaks law 2: {fault}")
+        self.world.turn_ended = False
         for step in self.turns.popleft() if self.turns else [TextPiece("over"), Finish("stop")]:
             if isinstance(step, Exception):
                 raise step
+            if step == Finish("stop"):
+                self.world.turn_ended = True
             yield step
             await asyncio.sleep(0)
 
@@ -199,6 +202,8 @@ class World:
         self.yes: dict[str, str] = {}
         """Call id -> the input that was approved, until it ran or was asked again."""
         self.faults: list[str] = []
+        self.turn_ended = True
+        """The model's last answer came to its proper end; without one none of its calls may run."""
         self.disk = FakeDisk()
 
     def takes_effect(self, tool, arguments, context):
@@ -207,6 +212,8 @@ class World:
         if not tool.read_only:
             self.effects[call_id] += 1
         self.ran[call_id] = arguments["value"]
+        if not self.turn_ended:
+            self.faults.append(f"{tool.name} {call_id} runs, and the answer that called it never ended")
         state = self.agent.state
         decision = PermissionEngine(state.permission_context).decide(
             tool.subject(arguments, self.place), state.permission_context.mode
@@ -220,7 +227,7 @@ class World:
 
     def boot(self, mode: PermissionMode = PermissionMode.DEFAULT) -> Loaded | None:
         """A new process: the session from disk, if there is one. `recover` is still to be awaited."""
-        self.disk = FakeDisk()
+        self.disk, self.turn_ended = FakeDisk(), True
         self.store = InlineStore(self.data, self.disk)
         permission = PermissionContext(mode=mode, root=str(self.root), home="/nobody")
         log, loaded = None, None
@@ -238,9 +245,7 @@ class World:
     def agent_of(self, state: AgentState, journal=None) -> Agent:
         """An agent on this state."""
         tools = Toolkit(tools_of(self))
-        return Agent(
-            "agent", "be useful", FedModel(self.turns, self.faults), tools, state, place=self.place, journal=journal, max_iters=6
-        )
+        return Agent("agent", "be useful", FedModel(self), tools, state, place=self.place, journal=journal, max_iters=6)
 
     @property
     def log_path(self) -> Path:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 
 from agentcli.agent.context import model_request
+from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED
 from agentcli.errors import AgentcliError, LogError, NothingWaiting, RefusedInput, StaleAnswer, StillWaiting
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallState, ToolResultBlock
@@ -118,6 +119,12 @@ def play(script):
     return found
 
 
+def allowed_by(events):
+    """The calls that an answer, told as accepted, allowed."""
+    taken = [event for event in events if event.type == "USER_CONFIRM_RESULT"]
+    return {one.tool_call.id for event in taken for one in event.confirm_results if one.confirmed}
+
+
 @dataclass
 class Heard:
     """What came of one stream."""
@@ -143,7 +150,8 @@ class Machine(RuleBasedStateMachine):
         self.world = World(self.folder)
         self.world.boot(mode)
         self.paused: dict[str, tuple[str, str]] = {}
-        self.streams_whole = True
+        self.accepted: set[str] = set()
+        self.judged: set[str] = set()
 
     def unheard(self, loop, context):
         self.unheard_of.append(context)
@@ -201,6 +209,7 @@ class Machine(RuleBasedStateMachine):
             self.run(self.consume(inputs, way, heard))
         except Died as death:
             heard.error = death
+            self.accepted |= allowed_by(heard.events)
             if inputs is not None:
                 self.paused = {}  # what it changed may be on disk, or not
             self.die(power=way.how == "power")
@@ -268,6 +277,7 @@ class Machine(RuleBasedStateMachine):
 
     def check_stream(self, heard, base, before):
         kinds = [event.type for event in heard.events]
+        self.accepted |= allowed_by(heard.events)
         if isinstance(heard.error, RefusedInput | TypeError):
             assert kinds == []
             assert self.image() == before, "a refused input changed something"
@@ -283,7 +293,7 @@ class Machine(RuleBasedStateMachine):
             end = heard.events[-1]
             if end.type == "REPLY_PAUSED":
                 assert [call.id for call in end.waiting] == [call.id for call in self.agent.waiting] != []
-                self.paused = {call.id: (end.reply_id, call.input) for call in end.waiting}
+                self.paused = {call.id: (end.reply_id, call.input, self.digest_of(call)) for call in end.waiting}
             else:
                 assert not self.agent.waiting
                 assert not self.state.unfinished
@@ -562,7 +572,7 @@ class Machine(RuleBasedStateMachine):
         }
         for call_id in set(self.world.effects) - started:
             del self.world.effects[call_id]
-        self.paused = {}
+        self.paused, self.accepted = {}, set()
         return self.come_back({})
 
     def reload_json(self):
@@ -590,6 +600,7 @@ class Machine(RuleBasedStateMachine):
         taken = self.world.journal.taken
         mode = self.state.permission_context.mode
         paused, self.paused = self.paused, {}
+        accepted, self.accepted = self.accepted, set()
         self.world.yes.clear()
         loaded = self.world.boot(mode)
         assert loaded is not None or not known
@@ -603,12 +614,13 @@ class Machine(RuleBasedStateMachine):
         self.run(self.agent.recover(from_log=True, records=loaded.records if loaded is not None else ()))
         for call in (call for msg in self.state.context for call in msg.open_calls()):
             assert call.state in (ToolCallState.PENDING, ToolCallState.ASKING, ToolCallState.SUBMITTED)
+        self.said_again(accepted)
         if paused and known:
             self.same_question(paused)
 
     def same_question(self, paused):
         """Law 4."""
-        waiting = {call.id: (self.state.reply_id, call.input) for call in self.agent.waiting}
+        waiting = {call.id: (self.state.reply_id, call.input, self.digest_of(call)) for call in self.agent.waiting}
         assert waiting == paused
         heard = self.hear(None, Way())
         kinds = [event.type for event in heard.events]
@@ -616,6 +628,30 @@ class Machine(RuleBasedStateMachine):
         assert set(kinds[:-1]) <= {"REQUIRE_USER_CONFIRM", "REQUIRE_EXTERNAL_EXECUTION"}
         announced = [call.id for event in heard.events[:-1] for call in event.tool_calls]
         assert sorted(announced) == sorted(paused)
+        previews = [event.previews for event in heard.events if event.type == "REQUIRE_USER_CONFIRM"]
+        for call_id, preview in previews[0].items() if previews else ():
+            assert preview.digest == paused[call_id][2] or {CHANGED, MOVED} & set(preview.notes)
+
+    def digest_of(self, call):
+        question = self.state.questions.get(call.id)
+        return question.digest if question is not None and call.state == ToolCallState.ASKING else None
+
+    def said_again(self, accepted):
+        """Law 5: what was allowed and did not start is asked again, and says so; what started tells what is known of it."""
+        for call in self.agent.waiting:
+            if call.state == ToolCallState.ASKING and call.id in accepted and call.id not in self.world.ran:
+                assert ALLOWED_BEFORE in self.state.questions[call.id].notes
+        for msg in self.state.context:
+            for result in (block for block in msg.content if block.type == "tool_result" and block.metadata.get("repaired")):
+                self.told_by_digest(result)
+
+    def told_by_digest(self, result):
+        if result.name != "Put" or result.id not in self.world.effects or result.id in self.judged:
+            return
+        self.judged.add(result.id)
+        path = self.world.root / self.world.ran[result.id]
+        applied = path.exists() and path.read_text() == result.id
+        assert (": applied" in result.text) == applied, result.text
 
     # -- what holds after each step -----------------------------------------------------------
 
