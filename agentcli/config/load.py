@@ -25,7 +25,7 @@ Table = dict[str, Any]
 
 NOT_CONFIGURED = (
     "no model is configured: set OPENAI_API_KEY (or OPENAI_BASE_URL) and OPENAI_MODEL, "
-    "or give --model NAME of a provider in config.toml"
+    "or give --model NAME of a provider in config.toml (--model demo needs none of it)"
 )
 """What `run` says then; `chat` starts on the demo."""
 

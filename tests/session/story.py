@@ -16,7 +16,7 @@ from tests.fakes.disk import FakeDisk
 
 ID = "abcdefghijkl2345"
 AT = "2026-01-01T00:00:00+00:00"
-HEADER = {"cwd": "/work/place", "root": "/work", "mode": "default", "model": "demo", "api": "chat", "x_later": {"a": None}}
+HEADER = {"cwd": "/srv/place", "root": "/srv", "mode": "default", "model": "demo", "api": "chat", "x_later": {"a": None}}
 IMAGE = base64.b64encode(bytes(range(256)) * 400).decode()
 
 

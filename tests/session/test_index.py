@@ -33,7 +33,7 @@ async def test_a_row_says_what_a_list_shows(tmp_path: Path):
     row = SessionRow(
         id=ID,
         title="fix the [31m bug\u202e " + "x" * 41 + "…",
-        cwd="/work/place",
+        cwd="/srv/place",
         created_at=str(found[0]["created_at"]),
         updated_at=str(found[-1]["ts"]),
         messages=2,
