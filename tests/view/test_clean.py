@@ -15,7 +15,7 @@ HIDDEN = re.compile(
 
 
 @given(st.text(alphabet=st.characters(codec=None)), st.booleans(), st.booleans())
-def test_nothing_that_moves_a_cursor_or_hides_passes(text, newlines, exact):
+def test_law_9_nothing_that_moves_a_cursor_or_hides_passes(text, newlines, exact):
     cleaned = clean(text, newlines=newlines, exact=exact)
     assert not HIDDEN.search(cleaned)
     assert newlines or "\n" not in cleaned

@@ -22,7 +22,7 @@ def faults(tree):
             yield f"{name} in line {node.lineno}"
 
 
-def test_no_text_is_read_as_markup():
+def test_law_9_no_text_is_read_as_markup():
     assert FILES
     found = [f"{path.name}: {fault}" for path in FILES for fault in faults(ast.parse(path.read_text()))]
     assert found == []
