@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from agentcli.agent import gate
+from agentcli.agent.context import closing
 from agentcli.agent.gate import Asked, Verdict, judge, preview_of
 from agentcli.agent.pump import Ended
 from agentcli.agent.work import Work
@@ -28,6 +29,11 @@ NOT_STARTED = "never started: interrupted by the user."
 
 async def act(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
     """Bring the open calls of the reply as far as they can come: to results, or to open questions."""
+    for call in [call for call in work.msg.open_calls() if begun(work, call)]:
+        # Nobody listened when it was cut off. It has an effect, or may have one: it never runs again (law 5).
+        for event in closing(work, work.msg, call):
+            yield work.fold(event)
+        work.settle(call.id)
     answered = [call for call in work.msg.open_calls() if call.state == ToolCallState.ALLOWED]
     async with aclosing(run(work, answered, answered=True)) as events:
         async for event in events:
@@ -50,6 +56,11 @@ async def act(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
             yield await gate.ask(work, asked)
         if len(asked) == len(asks):
             break
+
+
+def begun(work: Work, call: ToolCallBlock) -> bool:
+    """Whether an open call was started, and so is not to be started again."""
+    return call.id in work.state.started or (call.state == ToolCallState.ALLOWED and work.msg.result(call.id) is not None)
 
 
 def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[ToolCallBlock, ToolResultState, str]]]:

@@ -237,9 +237,10 @@ class Agent:
         if not self.waiting:
             return
         event = event.model_copy(update={"reply_id": self.state.reply_id})
-        for one in await resume.interrupted(self._work, event):
+        events = await resume.interrupted(self._work, event)
+        # All of it before the first is told: a reply that was interrupted never goes on.
+        for one in [*events, await end(self._work, ev.ReplyEndReason.INTERRUPTED)]:
             yield one
-        yield await end(self._work, ev.ReplyEndReason.INTERRUPTED)
 
     async def _take_in(self, msgs: list[Msg]) -> None:
         if self.waiting:

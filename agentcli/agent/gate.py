@@ -155,12 +155,17 @@ async def ask(work: Work, asked: list[Asked]) -> ev.RequireUserConfirmEvent:
     event = ev.RequireUserConfirmEvent(reply_id=work.state.reply_id, tool_calls=blocks, previews=previews)
     questions = {one.call.id: question_of(work, one) for one in asked}
     for one in asked:
-        body = {"reply_id": work.state.reply_id, "call_id": one.call.id, "tool": one.call.name, "target": one.preview.target}
-        await work.journal.record("asked", {**body, **questions[one.call.id].model_dump(mode="json")})
+        await note_asked(work, one.call, questions[one.call.id], one.preview.target)
     work.fold(event)
     work.state.questions.update(questions)
     await work.journal.kept(work.msg)
     return event
+
+
+async def note_asked(work: Work, call: ToolCallBlock, question: Question, target: str) -> None:
+    """Write a question down; durable with the next record that is."""
+    body = {"reply_id": work.state.reply_id, "call_id": call.id, "tool": call.name, "target": target}
+    await work.journal.record("asked", {**body, **question.model_dump(mode="json")})
 
 
 def question_of(work: Work, asked: Asked) -> Question:

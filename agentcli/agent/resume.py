@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
 
 from agentcli.agent import gate
-from agentcli.agent.acting import NOT_STARTED, STOPPED
+from agentcli.agent.acting import NOT_STARTED, STOPPED, begun
 from agentcli.agent.context import CUT_OFF, arguments_ended, closing
 from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED, Asked, judge, preview_of
 from agentcli.agent.work import Work
@@ -21,6 +23,7 @@ from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.state import Question
 from agentcli.permission.engine import covers
+from agentcli.permission.subject import Kind
 from agentcli.tool.preview import plain_preview
 from agentcli.tool.schema import parse_arguments
 from agentcli.workspace.leftover import Leftover, Start, leftovers
@@ -52,38 +55,53 @@ async def recover(work: Work, *, from_log: bool = False, records: Sequence[Mappi
     if reply is None:
         return []
     notices: list[str] = []
+    asked_anew: list[ToolCallBlock] = []
     before = len(work.untold)
     for answer in _answers(work, records):
         _apply(work, answer)
     for call in reply.open_calls():
-        if call.id in work.state.started or (call.state == ToolCallState.ALLOWED and reply.result(call.id) is not None):
-            notices += await _close_started(work, reply, call, _start_of(call, records))
+        if begun(work, call):
+            notices += await _close_started(work, reply, call, records)
         elif call.state == ToolCallState.ALLOWED:
             _unanswered(work, call)
+            asked_anew.append(call)
         elif work.answering and call.state == ToolCallState.PENDING:
             work.result_events(call, ToolResultState.ERROR, BROKE_OFF if arguments_ended(call) else CUT_OFF)
     work.answering = False
     if from_log and work.state.unfinished and not reply.open_calls() and reply.content[-1].type == "text":
         # The last answer is whole and has no calls: only the note of its end is missing (crash matrix, 23).
-        work.fold(ev.ReplyEndEvent(reply_id=reply.id, session_id=work.state.session_id))
-        work.state.unfinished = False
+        _end(work, ev.ReplyEndReason.COMPLETED)
     changed = len(work.untold) > before
     work.untold.clear()
     if changed:
         await work.journal.kept(reply)
+    for call in asked_anew:
+        # Behind the answer, so that this is not given once more at the next start.
+        await gate.note_asked(work, call, work.state.questions[call.id], _target_of(call, records))
     return notices
+
+
+def _target_of(call: ToolCallBlock, records: Sequence[Mapping[str, Any]]) -> str:
+    """What the question named as its target."""
+    asked = [record for record in records if record["type"] == "asked" and record.get("call_id") == call.id]
+    return str(asked[-1].get("target", call.name)) if asked else call.name
 
 
 def _answers(work: Work, records: Sequence[Mapping[str, Any]]) -> Iterator[ev.AnswerEvent]:
     """The answers to this reply that were accepted; the process may have died before what they caused was saved."""
-    for record in records:
+    asked = {record.get("call_id"): place for place, record in enumerate(records) if record["type"] == "asked"}
+    for place, record in enumerate(records):
         form = ANSWERS.get(record["type"])
         if form is None or record.get("reply_id") != work.state.reply_id:
             continue
         try:
-            yield form.model_validate({key: value for key, value in record.items() if key not in ("seq", "ts", "type")})
+            answer = form.model_validate({key: value for key, value in record.items() if key not in ("seq", "ts", "type")})
         except ValidationError:
             continue  # of another version: what it answers is asked again
+        if isinstance(answer, ev.UserConfirmResultEvent):
+            valid = [one for one in answer.confirm_results if asked.get(one.tool_call.id, -1) < place]
+            answer = answer.model_copy(update={"confirm_results": valid})
+        yield answer
 
 
 def _apply(work: Work, answer: ev.AnswerEvent) -> None:
@@ -100,12 +118,12 @@ def _apply(work: Work, answer: ev.AnswerEvent) -> None:
         case ev.UserInterruptEvent():
             if work.msg.finished_reason is None:
                 interrupt_open(work)
-                work.fold(
-                    ev.ReplyEndEvent(
-                        reply_id=work.msg.id, session_id=work.state.session_id, finished_reason=ev.ReplyEndReason.INTERRUPTED
-                    )
-                )
-                work.state.unfinished = False
+                _end(work, ev.ReplyEndReason.INTERRUPTED)
+
+
+def _end(work: Work, reason: ev.ReplyEndReason) -> None:
+    work.fold(ev.ReplyEndEvent(reply_id=work.msg.id, session_id=work.state.session_id, finished_reason=reason))
+    work.state.unfinished = False
 
 
 def _state_of(work: Work, call_id: str) -> ToolCallState | None:
@@ -113,16 +131,16 @@ def _state_of(work: Work, call_id: str) -> ToolCallState | None:
     return call.state if call is not None else None
 
 
-async def _close_started(work: Work, reply: Msg, call: ToolCallBlock, start: Start | None) -> list[str]:
+async def _close_started(work: Work, reply: Msg, call: ToolCallBlock, records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Say what is known of a call that was started, its processes that still run included."""
     events = closing(work, reply, call)
+    start, verdict = _start_of(call, records), judge(work, call)
     left: list[Leftover] = []
-    if call.id in work.state.started:
-        left = await work.whole(asyncio.to_thread(leftovers, call.id, start))
+    if start is not None and not isinstance(verdict, str) and verdict.subject.kind == Kind.SHELL:
+        left = await work.whole(asyncio.to_thread(leftovers, start))
     if left:
-        names = ", ".join(one.name for one in left)
-        told = ev.ToolResultTextDeltaEvent(reply_id=reply.id, tool_call_id=call.id, delta=f"\nStill running of it: {names}.")
-        events.insert(-1, told)
+        words = f"\nStill running of it: {', '.join(one.name for one in left)}."
+        events.insert(-1, ev.ToolResultTextDeltaEvent(reply_id=reply.id, tool_call_id=call.id, delta=words))
     for event in events:
         work.fold(event)
     work.settle(call.id)
@@ -130,11 +148,25 @@ async def _close_started(work: Work, reply: Msg, call: ToolCallBlock, start: Sta
 
 
 def _start_of(call: ToolCallBlock, records: Sequence[Mapping[str, Any]]) -> Start | None:
-    for record in reversed(records):
-        if record["type"] == "process" and record.get("call_id") == call.id:
-            pid, start_time = record.get("pid"), record.get("start_time")
-            return Start(pid, start_time) if isinstance(pid, int) and isinstance(start_time, int) else None
-    return None
+    """How a call was started, as the log says it; it says the process where that ran already."""
+    found: Start | None = None
+    for record in records:
+        if record.get("call_id") != call.id:
+            continue
+        if record["type"] == "started":
+            found = Start(call.id, _moment(record.get("ts")))
+        elif record["type"] == "process" and found is not None:
+            pid, began, mark = record.get("pid"), record.get("start_time"), record.get("mark")
+            known = isinstance(pid, int) and isinstance(began, int)
+            found = replace(found, pid=pid if known else 0, start_time=began if known else 0, mark=str(mark or ""))
+    return found
+
+
+def _moment(ts: object) -> float:
+    try:
+        return datetime.fromisoformat(str(ts)).timestamp()
+    except ValueError:
+        return 0.0
 
 
 async def broken_off(work: Work, error: LogError) -> list[ev.AgentEvent]:
@@ -143,11 +175,9 @@ async def broken_off(work: Work, error: LogError) -> list[ev.AgentEvent]:
     events = list(work.untold)
     earlier = [event for event in events if isinstance(event, ev.ReplyEndEvent)]
     for call in reply.open_calls() if reply is not None else []:
-        begun = call.id in state.started or (
-            reply is not None and reply.result(call.id) is not None and call.state != ToolCallState.SUBMITTED
-        )
-        words = SAVED_NO_MORE if begun else NOT_SAVED
-        events += work.result_events(call, ToolResultState.INTERRUPTED if begun else ToolResultState.ERROR, words)
+        ran = begun(work, call)
+        words = SAVED_NO_MORE if ran else NOT_SAVED
+        events += work.result_events(call, ToolResultState.INTERRUPTED if ran else ToolResultState.ERROR, words)
     end = ev.ReplyEndEvent(
         reply_id=state.reply_id,
         session_id=state.session_id,
@@ -326,14 +356,18 @@ async def _write_ahead(work: Work, kind: str, event: ev.AnswerEvent) -> None:
 
 
 def _confirmed(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.AgentEvent]:
+    for answer in event.confirm_results:
+        call = work.msg.call(answer.tool_call.id)
+        question = work.state.questions.get(answer.tool_call.id)
+        if call is not None and question is not None and call.input != answer.tool_call.input:
+            # What was asked is no measure any more of whether the target has changed.
+            work.state.questions[call.id] = question.model_copy(update={"digest": ""})
     events: list[ev.AgentEvent] = [work.fold(event)]
     for answer in event.confirm_results:
         call = work.msg.call(answer.tool_call.id)
         if call is not None and not answer.confirmed:
             words = "Denied by the user." + (f" Reason: {answer.reason}" if answer.reason else "")
             events += work.result_events(call, ToolResultState.DENIED, words)
-        elif call is not None:
-            work.state.questions.pop(call.id, None)
     return events
 
 

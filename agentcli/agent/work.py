@@ -62,11 +62,11 @@ class Work:
     @property
     def answering(self) -> bool:
         """A model call has not ended properly: no call that it has declared may run (law 10)."""
-        return getattr(self.state, "answering", False)
+        return self.state.answering
 
     @answering.setter
     def answering(self, value: bool) -> None:
-        setattr(self.state, "answering", value)  # noqa: B010
+        self.state.answering = value
 
     @property
     def stopped(self) -> bool:
@@ -81,6 +81,7 @@ class Work:
     def fold(self, event: EventT) -> EventT:
         """Fold an event into the ledger; whoever calls this yields it afterwards."""
         self.msg.append_event(event)  # pyright: ignore[reportArgumentType]  # every EventT is a member of the union
+        self.journal.durable = False
         self.untold.append(event)  # pyright: ignore[reportArgumentType]
         return event
 
@@ -91,7 +92,7 @@ class Work:
         return event
 
     async def secure(self) -> None:
-        """Make durable what was only written; a pause may last longer than the machine runs (law 4)."""
+        """Make durable what is not yet; a pause may last longer than the machine runs (law 4)."""
         if not self.journal.durable:
             await self.journal.kept(self.msg)
 
@@ -191,7 +192,7 @@ class _WholeJournal:
     def __init__(self, whole: Callable[[Awaitable[None]], Awaitable[None]], journal: Journal) -> None:
         self._whole, self._journal = whole, journal
         self.durable = True
-        """Nothing was written since that a power cut could take away."""
+        """Nothing was folded or written since that a power cut could take away."""
 
     async def said(self, msg: Msg) -> None:
         await self._whole(self._journal.said(msg))

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.workspace import warden
-from agentcli.workspace.shell import CALL_MARK
+from agentcli.workspace.shell import CALL_MARK, RUN_MARK
 
 WORDS = 60
 """Characters of a command line that name it."""
@@ -20,10 +21,16 @@ WORDS = 60
 
 @dataclass(slots=True, frozen=True)
 class Start:
-    """What the log says of a command's first process; with its start time an id is never another process."""
+    """What is known of how a command was started."""
 
-    pid: int
-    start_time: int
+    call_id: str
+    since: float = 0.0
+    """No process of it began before this moment: other sessions may have had calls of this id."""
+    pid: int = 0
+    start_time: int = 0
+    """In the kernel's ticks; with it an id is never another process."""
+    mark: str = ""
+    """The mark of this one run, where it was noted."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,16 +46,25 @@ class Leftover:
         return f"process {self.pid}" + (f" ({self.command})" if self.command else "")
 
 
-def leftovers(call_id: str, start: Start | None = None) -> list[Leftover]:
-    """The living processes of the command that this call started, the oldest id first."""
+def leftovers(start: Start) -> list[Leftover]:
+    """The living processes of a command, in the order of their ids."""
     if not os.path.isdir("/proc/self"):
         return []
-    found = set(warden.carriers(f"{CALL_MARK}={call_id}".encode()))
-    if start is not None and start.start_time and warden.start_time(start.pid) == start.start_time:
+    if start.mark:
+        found = set(warden.carriers(f"{RUN_MARK}={start.mark}".encode()))
+    else:
+        found = {pid for pid in warden.carriers(f"{CALL_MARK}={start.call_id}".encode()) if _began(pid) >= start.since}
+    if start.start_time and warden.start_time(start.pid) == start.start_time:
         found.add(start.pid)
     parents = warden.parents()
-    guarded = {pid for pid in found if _guarded(pid, parents)}
-    return [Leftover(pid, _command(pid)) for pid in sorted(found - guarded) if pid in parents]
+    return [Leftover(pid, _command(pid)) for pid in sorted(found) if pid in parents and not _guarded(pid, parents)]
+
+
+def _began(pid: int) -> float:
+    """When a process began, in seconds of the clock; a second late rather than early."""
+    with open("/proc/uptime", encoding="ascii") as file:
+        up = float(file.read().split()[0])
+    return time.time() - up + warden.start_time(pid) / os.sysconf("SC_CLK_TCK") + 1
 
 
 def _guarded(pid: int, parents: Mapping[int, int]) -> bool:

@@ -68,13 +68,17 @@ class InlineStore(SessionStore):
 
 
 class FedModel:
-    """Plays the turns it is fed; after the last one it says `over`. Each request is looked at before it is answered."""
+    """Plays the turns it is fed; after the last one it says `over`. Each request is looked at before it is answered.
+
+    A step is a piece, an error to raise, or something to await.
+    """
 
     def __init__(self, world: World) -> None:
         self.card = ModelCard(name="fed", provider="fed")
         self.turns, self.faults, self.world = world.turns, world.faults, world
 
     async def stream(self, request):
+        self.world.requests.append(request)
         try:
             check_request(request)
         except AssertionError as fault:
@@ -83,6 +87,9 @@ class FedModel:
         for step in self.turns.popleft() if self.turns else [TextPiece("over"), Finish("stop")]:
             if isinstance(step, Exception):
                 raise step
+            if callable(step):
+                await step()
+                continue
             if step == Finish("stop"):
                 self.world.turn_ended = True
             yield step
@@ -103,8 +110,10 @@ class Act(ToolBase):
         await asyncio.sleep(0)
         if self.world.disk.dead:
             return
+        await self.world.at("before the effect")
         self.world.takes_effect(self, arguments, context)
         self.effect(arguments, context)
+        await self.world.at("after the effect")
         yield ToolChunk(content=[TextBlock(text="did ")], progress="live")
         await asyncio.sleep(0)
         if arguments["value"] == "fail":
@@ -124,7 +133,7 @@ class Put(Act):
     def preview(self, arguments, context):
         path = Path(context.place.root, arguments["value"])
         digest = digest_of(self.name, arguments, path.read_bytes() if path.exists() else None)
-        return plain_preview(self.name, arguments).model_copy(update={"digest": digest})
+        return plain_preview(self.name, arguments).model_copy(update={"kind": "diff", "digest": digest})
 
     def start_record(self, arguments, context):
         path = Path(context.place.root, arguments["value"])
@@ -204,7 +213,23 @@ class World:
         self.faults: list[str] = []
         self.turn_ended = True
         """The model's last answer came to its proper end; without one none of its calls may run."""
+        self.requests: list = []
+        """What the model was asked by all processes."""
+        self.dies_at = ""
+        self.more_tools: list[ToolBase] = []
+        self.loaded: Loaded | None = None
         self.disk = FakeDisk()
+
+    async def at(self, place: str) -> None:
+        """A place at which the process may be made to die."""
+        if place == self.dies_at:
+            self.dies_at = ""
+            await self.stop()
+
+    async def stop(self) -> None:
+        """The process dies here: nothing more comes of it."""
+        self.disk.kill()
+        await asyncio.Event().wait()
 
     def takes_effect(self, tool, arguments, context):
         """A tool runs now: count it, and look whether it may."""
@@ -225,9 +250,9 @@ class World:
 
     # -- processes -----------------------------------------------------------------------------
 
-    def boot(self, mode: PermissionMode = PermissionMode.DEFAULT) -> Loaded | None:
+    def boot(self, mode: PermissionMode = PermissionMode.DEFAULT, *, disk_dies_at: int = 0) -> Loaded | None:
         """A new process: the session from disk, if there is one. `recover` is still to be awaited."""
-        self.disk, self.turn_ended = FakeDisk(), True
+        self.disk, self.turn_ended = FakeDisk(disk_dies_at, "die" if disk_dies_at else "error"), True
         self.store = InlineStore(self.data, self.disk)
         permission = PermissionContext(mode=mode, root=str(self.root), home="/nobody")
         log, loaded = None, None
@@ -237,6 +262,7 @@ class World:
         if loaded is None:
             self.log_path.unlink(missing_ok=True)  # cut in its first line: the next one has another id
             state = AgentState(session_id=SESSION, permission_context=permission)
+        self.loaded = loaded
         self.keeper = Keeper(self.store, RulesFile(self.data / "config"), str(self.root), dict(HEADER), log)
         self.journal = Witness(self.keeper)
         self.agent = self.agent_of(state, self.journal)
@@ -244,7 +270,7 @@ class World:
 
     def agent_of(self, state: AgentState, journal=None) -> Agent:
         """An agent on this state."""
-        tools = Toolkit(tools_of(self))
+        tools = Toolkit([*tools_of(self), *self.more_tools])
         return Agent("agent", "be useful", FedModel(self), tools, state, place=self.place, journal=journal, max_iters=6)
 
     @property

@@ -15,9 +15,10 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from agentcli.agent.context import model_request
 from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED
@@ -28,7 +29,9 @@ from agentcli.ledger.message import AssistantMsg, UserMsg
 from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
 from agentcli.ledger.state import AgentState
 from agentcli.model.scripted import read_turns
+from tests.fakes.agent import answer, call
 from tests.fakes.disk import Died
+from tests.fakes.stage import Stage
 from tests.fakes.world import SESSION, Inline, InlineStore, World, check_message, check_request
 
 STEPS = int(os.environ.get("AGENTCLI_STEPS", "400"))
@@ -57,7 +60,7 @@ words = st.sampled_from(
 )
 ends = st.sampled_from(
     [
-        *[[]] * 6,
+        *[[]] * 20,
         [{"usage": {"input_tokens": 5, "output_tokens": 2}}],
         [{"finish": "length"}],
         [{"finish": "content_filter"}],
@@ -69,7 +72,7 @@ ends = st.sampled_from(
 turns = st.builds(
     lambda said, calls, end: [*said, *calls, *end],
     st.lists(words, max_size=2),
-    st.lists(st.one_of(sound_calls, sound_calls, odd_calls), max_size=3),
+    st.lists(st.one_of(sound_calls, sound_calls, sound_calls, odd_calls), max_size=3),
     ends,
 )
 scripts = st.lists(turns, max_size=3)
@@ -83,8 +86,24 @@ class Way:
     after: int = 0
 
 
-WAYS = ["close", "cancel", "interrupt", "stop", "steer", "observe", "second", "recover", "kill", "power", "dump"]
-ways = st.one_of(st.just(Way()), st.just(Way()), st.builds(Way, st.sampled_from(WAYS), st.integers(0, 25)))
+WAYS = [
+    "close",
+    "close",
+    "kill",
+    "kill",
+    "power",
+    "cancel",
+    "interrupt",
+    "stop",
+    "steer",
+    "observe",
+    "second",
+    "recover",
+    "kill",
+    "power",
+    "dump",
+]
+ways = st.one_of(st.just(Way()), st.builds(Way, st.sampled_from(WAYS), st.one_of(st.integers(0, 6), st.integers(0, 25))))
 
 
 @dataclass(frozen=True)
@@ -107,6 +126,58 @@ replies = st.builds(
 modes = st.sampled_from([*[PermissionMode.DEFAULT] * 6, PermissionMode.BYPASS, *PermissionMode])
 twists = st.sampled_from(["none"] * 8 + ["reply", "foreign", "double", "empty", "settled"])
 parts = st.sampled_from(["all", "all", "first", "last"])
+
+
+ACTIONS = {
+    "say": st.fixed_dictionaries({"script": scripts, "way": ways, "many": st.booleans()}),
+    "go_on": st.fixed_dictionaries({"script": scripts, "way": ways}),
+    "allow": st.fixed_dictionaries({"script": scripts, "way": ways}),
+    "answer": st.fixed_dictionaries(
+        {"given": st.lists(replies, min_size=3, max_size=3), "part": parts, "twist": twists, "way": ways, "script": scripts}
+    ),
+    "deliver": st.fixed_dictionaries(
+        {
+            "part": parts,
+            "twist": twists,
+            "way": ways,
+            "script": scripts,
+            "state": st.sampled_from(["success", "error", "denied", "running"]),
+        }
+    ),
+    "interrupt": st.fixed_dictionaries({"named": st.booleans(), "way": ways}),
+    "refused": st.fixed_dictionaries(
+        {
+            "what": st.sampled_from(
+                ["say", "observe", "str", "block", "number", "answer", "idle", "interrupt", "result", "nothing"]
+            ),
+            "yes": st.booleans(),
+        }
+    ),
+    "meanwhile": st.fixed_dictionaries(
+        {
+            "what": st.sampled_from(["touch", "touch", "mode", "steer", "observe"]),
+            "mode": modes,
+            "name": st.sampled_from(["a", "b", "c"]),
+            "text": st.sampled_from(["1", "2"]),
+        }
+    ),
+    "break_disk": st.fixed_dictionaries(
+        {
+            "after": st.integers(1, 12),
+            "how": st.sampled_from(["error", "short", "torn", "die"]),
+            "only": st.sampled_from(["", "write", "fdatasync"]),
+        }
+    ),
+    "restart": st.fixed_dictionaries({"how": st.sampled_from(["leave", "leave", "kill", "power", "json", "json", "mend"])}),
+    "cut": st.fixed_dictionaries({"share": st.floats(0, 1)}),
+}
+"""What may be done -> what is drawn for it."""
+IDLE = {"say": 8, "refused": 1, "meanwhile": 2, "break_disk": 1, "restart": 1, "cut": 1}
+LEFT_OFF = {"go_on": 6, "say": 3, "refused": 1, "meanwhile": 1, "restart": 1}
+WAITS = {"interrupt": 1, "go_on": 1, "refused": 2, "meanwhile": 2, "break_disk": 1, "restart": 2, "cut": 1}
+ASKS = {**WAITS, "allow": 6, "answer": 7}
+HANDED_OUT = {**WAITS, "deliver": 8}
+BOTH = {**ASKS, **HANDED_OUT}
 
 
 def play(script):
@@ -318,8 +389,19 @@ class Machine(RuleBasedStateMachine):
 
     # -- inputs -------------------------------------------------------------------------------
 
-    @precondition(lambda self: not self.agent.waiting)
-    @rule(script=scripts, way=ways, many=st.booleans())
+    @rule(data=st.data())
+    def step(self, data):
+        likely = self.possible()
+        action = data.draw(st.sampled_from([name for name, weight in likely.items() for _ in range(weight)]), label="what")
+        getattr(self, action)(**data.draw(ACTIONS[action], label=action))
+
+    def possible(self):
+        states = {call.state for call in self.agent.waiting}
+        if states:
+            return BOTH if len(states) > 1 else ASKS if ToolCallState.ASKING in states else HANDED_OUT
+        last = self.state.context[-1] if self.state.context else None
+        return LEFT_OFF if last is not None and (self.state.unfinished or last.role == "user") else IDLE
+
     def say(self, script, way, many):
         self.world.turns.clear()
         self.world.turns.extend(play(script))
@@ -329,19 +411,11 @@ class Machine(RuleBasedStateMachine):
         if isinstance(heard.error, LogError) and not many:
             assert all(msg.get_text_content() != "go" for msg in self.state.context[known:])
 
-    @precondition(
-        lambda self: (
-            self.agent.waiting or self.state.unfinished or (self.state.context[-1:] and self.state.context[-1].role == "user")
-        )
-    )
-    @rule(script=scripts, way=ways)
     def go_on(self, script, way):
         self.world.turns.extend(play(script))
         heard = self.hear(None, way)
         assert not isinstance(heard.error, StaleAnswer | StillWaiting)
 
-    @precondition(lambda self: self.waits_for(ToolCallState.ASKING))
-    @rule(given=st.lists(replies, min_size=3, max_size=3), part=parts, twist=twists, way=ways, script=scripts)
     def answer(self, given, part, twist, way, script):
         self.world.turns.extend(play(script))
         asking = [call for call in self.agent.waiting if call.state == ToolCallState.ASKING]
@@ -378,13 +452,8 @@ class Machine(RuleBasedStateMachine):
             taken = {one.tool_call.id for one in heard.events[0].confirm_results}
             assert taken == {call.id for call, reply in pairs if not reply.yes or call.id in fresh}
 
-    @precondition(lambda self: self.waits_for(ToolCallState.ASKING))
-    @rule(way=ways, script=scripts)
     def allow(self, way, script):
         self.answer([Reply()], "all", "none", way, script)
-
-    def waits_for(self, state):
-        return hasattr(self, "loop") and any(call.state == state for call in self.agent.waiting)
 
     def result(self, call, reply):
         block = call.model_copy(deep=True)
@@ -414,8 +483,6 @@ class Machine(RuleBasedStateMachine):
         known = self.state.questions[call.id].digest if call.id in self.state.questions else ""
         return known in ("", self.present_digest(call))
 
-    @precondition(lambda self: self.waits_for(ToolCallState.SUBMITTED))
-    @rule(part=parts, twist=twists, way=ways, script=scripts, state=st.sampled_from(["success", "error", "denied", "running"]))
     def deliver(self, part, twist, way, script, state):
         self.world.turns.extend(play(script))
         out = [call for call in self.agent.waiting if call.state == ToolCallState.SUBMITTED]
@@ -431,16 +498,10 @@ class Machine(RuleBasedStateMachine):
         if wrong:
             assert isinstance(heard.error, StaleAnswer | NothingWaiting)
 
-    @precondition(lambda self: self.agent.waiting)
-    @rule(named=st.booleans(), way=ways)
     def interrupt(self, named, way):
         heard = self.hear(ev.UserInterruptEvent(reply_id=self.state.reply_id if named else ""), way)
         assert heard.error is not None or heard.closed or heard.events[-1].type == "REPLY_END"
 
-    @rule(
-        what=st.sampled_from(["say", "observe", "str", "block", "number", "answer", "idle", "interrupt", "result", "nothing"]),
-        yes=st.booleans(),
-    )
     def refused(self, what, yes):
         """What must be refused, or change nothing, whenever it comes."""
         waiting, wanted = bool(self.agent.waiting), StaleAnswer | NothingWaiting
@@ -493,12 +554,6 @@ class Machine(RuleBasedStateMachine):
         else:
             raise AssertionError("it was taken")
 
-    @rule(
-        what=st.sampled_from(["touch", "touch", "mode", "steer", "observe"]),
-        mode=modes,
-        name=st.sampled_from(["a", "b", "c"]),
-        text=st.sampled_from(["1", "2"]),
-    )
     def meanwhile(self, what, mode, name, text):
         match what:
             case "touch":
@@ -521,18 +576,10 @@ class Machine(RuleBasedStateMachine):
 
     # -- the disk and the process -------------------------------------------------------------
 
-    @precondition(lambda self: self.state.context)
-    @rule(
-        after=st.integers(1, 12),
-        how=st.sampled_from(["error", "short", "torn", "die"]),
-        only=st.sampled_from(["", "write", "fdatasync"]),
-    )
     def break_disk(self, after, how, only):
         disk = self.world.disk
         disk.at, disk.how, disk.only, disk.code = disk._count + after, how, only, errno.ENOSPC
 
-    @precondition(lambda self: self.state.context)
-    @rule(how=st.sampled_from(["leave", "leave", "kill", "power", "json", "json", "mend"]))
     def restart(self, how):
         match how:
             case "mend":
@@ -554,9 +601,7 @@ class Machine(RuleBasedStateMachine):
             pass
         self.come_back(self.world.journal.taken)
 
-    @precondition(lambda self: len(self.state.context) > 2)
-    @rule(data=st.data())
-    def cut(self, data):
+    def cut(self, share):
         """Any cut: what is behind it never was."""
         self.world.die(power=False)
         if not self.world.log_path.exists():
@@ -565,7 +610,7 @@ class Machine(RuleBasedStateMachine):
         first = raw.index(b"\n") + 1 if b"\n" in raw else len(raw)
         if first == len(raw):
             return self.come_back({})
-        length = data.draw(st.integers(first, len(raw)))
+        length = first + int((len(raw) - first) * share)
         self.world.log_path.write_bytes(raw[:length])
         started = {
             record["call_id"] for record in InlineStore(self.world.data).read(SESSION).records if record["type"] == "started"
@@ -612,8 +657,8 @@ class Machine(RuleBasedStateMachine):
             )
         assert loaded is None or not [line for line in loaded.lost if "line" in line]
         self.run(self.agent.recover(from_log=True, records=loaded.records if loaded is not None else ()))
-        for call in (call for msg in self.state.context for call in msg.open_calls()):
-            assert call.state in (ToolCallState.PENDING, ToolCallState.ASKING, ToolCallState.SUBMITTED)
+        for block in (block for msg in self.state.context for block in msg.open_calls()):
+            assert block.state in (ToolCallState.PENDING, ToolCallState.ASKING, ToolCallState.SUBMITTED)
         self.said_again(accepted)
         if paused and known:
             self.same_question(paused)
@@ -637,15 +682,13 @@ class Machine(RuleBasedStateMachine):
         return question.digest if question is not None and call.state == ToolCallState.ASKING else None
 
     def said_again(self, accepted):
-        """Law 5: what was allowed and did not start is asked again, and says so; what started tells what is known of it."""
-        for call in self.agent.waiting:
-            if call.state == ToolCallState.ASKING and call.id in accepted and call.id not in self.world.ran:
-                assert ALLOWED_BEFORE in self.state.questions[call.id].notes
-        for msg in self.state.context:
-            for result in (block for block in msg.content if block.type == "tool_result" and block.metadata.get("repaired")):
-                self.told_by_digest(result)
+        """Law 5: what was allowed and did not start is asked again, and says so."""
+        for block in self.agent.waiting:
+            if block.state == ToolCallState.ASKING and block.id in accepted and block.id not in self.world.ran:
+                assert ALLOWED_BEFORE in self.state.questions[block.id].notes
 
     def told_by_digest(self, result):
+        """Law 5: of our own edits it is told whether they were made."""
         if result.name != "Put" or result.id not in self.world.effects or result.id in self.judged:
             return
         self.judged.add(result.id)
@@ -670,6 +713,8 @@ class Machine(RuleBasedStateMachine):
             assert msg.content or (msg is state.reply and state.unfinished)
             if not (msg is state.reply and (state.unfinished or waiting)) and not msg.open_calls() and msg.role == "assistant":
                 check_message(msg)
+            for result in (block for block in msg.content if block.type == "tool_result" and block.metadata.get("repaired")):
+                self.told_by_digest(result)
         if not waiting:
             copy = world.agent_of(AgentState.model_validate_json(state.model_dump_json()))
             check_request(model_request(copy._work))
@@ -709,3 +754,143 @@ def a_hundred_runs():
         phases=[Phase.generate, Phase.shrink],
         report_multiple_bugs=False,
     )
+
+
+# -- what it has found -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stage(tmp_path):
+    return Stage(tmp_path)
+
+
+async def closed_after(stage, kind, inputs="go", then=None):
+    """The events up to the first of a kind; then the consumer goes away, or does something and hears the rest."""
+    events = []
+    inputs = UserMsg("user", inputs) if isinstance(inputs, str) else inputs
+    async with aclosing(stage.agent.reply_stream(inputs)) as stream:
+        async for event in stream:
+            events.append(event)
+            if event.type == kind and then is None:
+                break
+            if event.type == kind:
+                then()
+    return events
+
+
+async def test_an_interrupt_before_the_first_step_of_a_tool_ends_the_reply(stage):
+    stage.mode("bypass")
+    stage.feed([call("c1", value="a"), call("c2", value="b")])
+    events = await asyncio.wait_for(closed_after(stage, "TOOL_RESULT_START", then=stage.agent.interrupt), 5)
+    assert events[-1].finished_reason == "interrupted"
+    assert stage.world.effects == {}
+
+
+@pytest.mark.parametrize("what", ["observe", "recover"])
+async def test_a_running_reply_is_not_changed_from_beside(stage, what):
+    stage.feed([{"text": "words"}])
+    async with aclosing(stage.agent.reply_stream(UserMsg("user", "go"))) as stream:
+        await anext(stream)
+        before = stage.state.model_dump_json()
+        with pytest.raises(AgentcliError):
+            await (stage.agent.observe(UserMsg("user", "seen")) if what == "observe" else stage.agent.recover())
+        assert stage.state.model_dump_json() == before
+        assert [event async for event in stream][-1].type == "REPLY_END"
+
+
+async def test_a_consumer_that_is_cancelled_while_the_disk_is_written_hears_the_end(stage):
+    events = []
+
+    async def listen():
+        async for event in stage.agent.reply_stream(UserMsg("user", "go")):
+            events.append(event)
+
+    for turns in range(1, 12):
+        events.clear()
+        task = asyncio.create_task(listen())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert [event.type for event in events if event.type in TERMINAL] == [event.type for event in events[-1:]]
+
+
+async def test_a_call_of_an_answer_that_never_ended_does_not_run_when_the_reply_goes_on(stage):
+    stage.mode("bypass")
+    stage.feed([call("c1", value="a"), {"text": "and"}])
+    await closed_after(stage, "TEXT_BLOCK_START")
+    await stage.run(None)
+    assert (stage.result("c1"), stage.world.effects) == (("error", "never started: the answer broke off."), {})
+
+
+async def test_a_call_that_ran_when_the_consumer_left_is_not_run_again_by_the_answer_to_another(stage):
+    stage.feed([call("c1", value="a"), call("c2", "Put", value="b")])
+    first = await stage.run()
+    await closed_after(stage, "TOOL_PROGRESS", answer(first, only=["c1"]))
+    await stage.run(answer(first, only=["c2"]))
+    assert stage.world.effects == {"c1": 1, "c2": 1}
+    assert "effects unknown" in stage.result("c1")[1]
+
+
+async def test_a_message_that_the_disk_refused_was_not_said(stage):
+    await stage.run("first")
+    disk = stage.world.disk
+    disk.at, disk.only = disk._count + 1, "write"
+    with pytest.raises(LogError):
+        await stage.run("second")
+    await stage.run("third")
+    assert [msg.get_text_content() for msg in stage.state.context] == ["first", "over", "third", "over"]
+    assert InlineStore(stage.world.data).read(SESSION).messages == stage.state.context
+
+
+@pytest.mark.parametrize("turn", [[], [{"text": "words"}], [call("c1", value="a")], [call("c1", "Out", value="a")]])
+@pytest.mark.parametrize("mode", ["default", "bypass"])
+async def test_wherever_the_disk_fails_the_stream_ends_once_and_folds_to_the_ledger(tmp_path, turn, mode):
+    for at in range(1, 16):
+        stage = Stage(tmp_path / str(at))
+        stage.mode(mode)
+        await stage.run()
+        stage.feed(turn)
+        disk = stage.world.disk
+        disk.at = disk._count + at
+        try:
+            events = await stage.run()
+        except LogError:
+            continue
+        assert [event.type for event in events if event.type in TERMINAL] == [events[-1].type]
+        msg = AssistantMsg(id=events[-1].reply_id)
+        for event in events:
+            msg.append_event(event)
+        assert [found for found in stage.state.context if found.id == msg.id] == ([msg] if msg.content else [])
+
+
+async def test_an_interrupted_pause_never_goes_on(stage):
+    stage.feed([call("c1", value="a")])
+    await stage.run()
+    await closed_after(stage, "USER_INTERRUPT", ev.UserInterruptEvent())
+    with pytest.raises(NothingWaiting):
+        await stage.run(None)
+    assert stage.state.context[-1].finished_reason == "interrupted"
+
+
+async def test_a_reply_that_is_left_for_a_new_message_ends_as_interrupted(stage):
+    stage.feed([{"text": "half of it"}])
+    await closed_after(stage, "TEXT_BLOCK_DELTA")
+    await closed_after(stage, "REPLY_START")
+    await stage.run("on")
+    assert [msg.finished_reason for msg in stage.state.context if msg.role == "assistant"] == ["interrupted", "completed"]
+    assert InlineStore(stage.world.data).read(SESSION).messages == stage.state.context
+
+
+async def test_all_that_was_settled_before_a_pause_outlives_the_power(stage):
+    stage.feed([call("c1", value="a"), call("c2", "Out", value="b"), call("c3", value="c")])
+    given = answer(await stage.run())
+    blocks = [
+        one.tool_call.model_copy(update={"input": "{"} if one.tool_call.id == "c3" else {}) for one in given.confirm_results
+    ]
+    edited = [one.model_copy(update={"tool_call": block}) for one, block in zip(given.confirm_results, blocks, strict=True)]
+    stage.world.yes["c1"] = blocks[0].input
+    paused = await stage.run(given.model_copy(update={"confirm_results": edited}))
+    stage.world.die(power=True)
+    await stage.reborn()
+    assert [block.id for block in stage.agent.waiting] == [block.id for block in paused[-1].waiting] == ["c2"]
