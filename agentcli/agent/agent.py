@@ -8,11 +8,12 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequen
 from contextlib import aclosing, contextmanager
 from typing import Any, TypeAlias, cast
 
-from agentcli.agent import resume
-from agentcli.agent.compact import Window
+from agentcli.agent import answers, recovery
+from agentcli.agent.announce import announce
 from agentcli.agent.context import close_holes
 from agentcli.agent.journal import Journal, NoJournal
 from agentcli.agent.reply import end, go_on
+from agentcli.agent.window import Window
 from agentcli.agent.work import Work
 from agentcli.errors import AgentcliError, LogError, NothingWaiting, StillWaiting
 from agentcli.ledger import event as ev
@@ -110,7 +111,7 @@ class Agent:
             from_log: the state was read from a session's log, `records` is what that holds beside messages.
         """
         with self._alone():
-            return await resume.recover(self._work, from_log=from_log, records=records)
+            return await recovery.recover(self._work, from_log=from_log, records=records)
 
     async def observe(self, msgs: Msg | Sequence[Msg]) -> None:
         """Put messages into the context without answering them."""
@@ -169,7 +170,7 @@ class Agent:
         except LogError as error:
             if not begun and not work.untold:
                 raise
-            for event in await resume.broken_off(work, error):
+            for event in await recovery.broken_off(work, error):
                 yield event
 
     def _source(self, inputs: Input) -> AsyncGenerator[ev.AgentEvent, None]:
@@ -178,13 +179,13 @@ class Agent:
             case None:
                 return self._continue()
             case ev.UserConfirmResultEvent():
-                resume.check_confirmation(work, inputs)
-                return self._after(resume.confirm(work, inputs))
+                answers.check_confirmation(work, inputs)
+                return self._after(answers.confirm(work, inputs))
             case ev.ExternalExecutionResultEvent():
-                resume.check_results(work, inputs)
-                return self._after(resume.accept_results(work, inputs))
+                answers.check_results(work, inputs)
+                return self._after(answers.accept_results(work, inputs))
             case ev.UserInterruptEvent():
-                resume.check_interrupt(work, inputs)
+                answers.check_interrupt(work, inputs)
                 return self._interrupted(inputs)
             case _:
                 return self._new(_messages(inputs))
@@ -207,9 +208,9 @@ class Agent:
                 yield event
 
     async def _continue(self) -> AsyncGenerator[ev.AgentEvent, None]:
-        await resume.recover(self._work)
+        await recovery.recover(self._work)
         if self.waiting:
-            source = self._after(resume.announce(self._work), go=False)
+            source = self._after(announce(self._work), go=False)
         elif self.state.unfinished and self.state.reply is not None:
             source = go_on(self._work)
         elif self.state.context and self.state.context[-1].role == "user":
@@ -237,7 +238,7 @@ class Agent:
         if not self.waiting:
             return
         event = event.model_copy(update={"reply_id": self.state.reply_id})
-        events = await resume.interrupted(self._work, event)
+        events = await answers.interrupted(self._work, event)
         # All of it before the first is told: a reply that was interrupted never goes on.
         for one in [*events, await end(self._work, ev.ReplyEndReason.INTERRUPTED)]:
             yield one

@@ -5,10 +5,9 @@ What is sent is cut, never the ledger: the whole history stays in the log and in
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -21,17 +20,17 @@ from agentcli.agent.context import (
     sent,
     summary_msg,
     trimmed,
-    without_output,
 )
-from agentcli.agent.estimate import OF_MESSAGE, Sizes, measure, ratio_of, tokens_of_block, tokens_of_msg
+from agentcli.agent.cuts import Cut, cuts
+from agentcli.agent.estimate import Sizes, measure, ratio_of, tokens_of_msg
 from agentcli.agent.pump import Ended
 from agentcli.agent.reasoning import info_of
 from agentcli.agent.work import EventT, Work
 from agentcli.errors import ModelError
 from agentcli.ledger import event as ev
-from agentcli.ledger.block import ContentBlock, HintBlock, ToolCallBlock, ToolResultBlock, ToolResultState
+from agentcli.ledger.block import ContentBlock, HintBlock
 from agentcli.ledger.message import Msg, Usage, UserMsg
-from agentcli.ledger.state import Compression, Mark
+from agentcli.ledger.state import Compression
 from agentcli.model import base as model
 
 log = logging.getLogger(__name__)
@@ -52,7 +51,6 @@ PURPOSE = "compression"
 """`metadata["purpose"]` of the model call that makes a summary."""
 CUT_SHORT = "\n\n[The summary was cut short here.]"
 NO_SUMMARY = "No summary could be made"
-BUSY = "The context is being compressed; wait for its end, or interrupt it."
 
 
 @dataclass(slots=True)
@@ -64,16 +62,6 @@ class Room:
     made: bool = False
     error: ev.ErrorInfo | None = None
     """A pass was made for nothing: the reply cannot go on."""
-
-
-@dataclass(slots=True, frozen=True)
-class Cut:
-    """Where the context can be cut without parting a call from its result."""
-
-    place: Place
-    mark: Mark
-    covered: float
-    """Tokens before it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -157,45 +145,6 @@ def plan_of(work: Work, sizes: Sizes, size: float) -> Plan | None:
     return Plan(found, sizes, sizes.total - sizes.summary - found.covered)
 
 
-def cuts(context: Sequence[Msg], start: Place, trims: Place) -> Iterator[Cut]:
-    """Every place behind `start` where all calls before it are answered before it, in order.
-
-    What the user said last, and nobody has answered, stays whole.
-    """
-    end = _answered(context)
-    tokens = 0.0
-    for at in range(start[0], end):
-        msg = context[at]
-        tokens += OF_MESSAGE
-        waiting: set[str] = set()
-        first = start[1] if at == start[0] else 0
-        for index in range(first, len(msg.content)):
-            block = msg.content[index]
-            tokens += tokens_of_block(without_output(block) if (at, index) < trims else block)
-            if isinstance(block, ToolCallBlock):
-                waiting.add(block.id)
-            elif isinstance(block, ToolResultBlock) and block.state != ToolResultState.RUNNING:
-                waiting.discard(block.id)
-                if not waiting and not _more_results(msg, index):
-                    yield Cut((at, index + 1), Mark(msg_id=msg.id, block=(block.type, block.id)), tokens)
-        if waiting:
-            return
-        if len(msg.content) > first and (msg is not context[-1] or msg.finished_at is not None):
-            yield Cut((at + 1, 0), Mark(msg_id=msg.id), tokens)
-
-
-def _more_results(msg: Msg, index: int) -> bool:
-    return index + 1 < len(msg.content) and isinstance(msg.content[index + 1], ToolResultBlock)
-
-
-def _answered(context: Sequence[Msg]) -> int:
-    """How many messages lie before what the user said last and nobody has answered."""
-    end = len(context)
-    while end and (context[end - 1].role != "assistant" or not context[end - 1].content):
-        end -= 1
-    return end
-
-
 # -- one pass ------------------------------------------------------------------------------------
 
 
@@ -252,7 +201,7 @@ class Pass:
             error = info_of(failure)
             ids: dict[str, Any] = {"reply_id": self.reply_id, "model_name": name}
             yield self._fold(ev.ModelCallRetryEvent(**ids, attempt=attempt, delay_s=delay, error=error))
-            await _pause(self.work, delay)
+            await self.work.pause(delay)
 
     def _request(self, trims: Place | None) -> model.ModelRequest:
         """The same beginning as any request, so that a provider's cache helps; then our own words."""
@@ -376,53 +325,5 @@ def _is_steering(block: ContentBlock) -> TypeGuard[HintBlock]:
     return isinstance(block, HintBlock) and block.source == "user"
 
 
-async def _pause(work: Work, delay: float) -> None:
-    try:
-        await work.whole(asyncio.wait_for(work.stop_wanted.wait(), delay))
-    except TimeoutError:
-        return
-
-
 def _sum(usage: Usage, more: dict[str, int]) -> Usage:
     return Usage(**{name: getattr(usage, name) + more.get(name, 0) for name in Usage.model_fields})
-
-
-# -- outside of a reply --------------------------------------------------------------------------
-
-
-class Window:
-    """What stands in the model's context, and its compression on demand.
-
-    Args:
-        alone: entered while nothing else may change the ledger; an error where something does.
-    """
-
-    def __init__(self, work: Work, alone: Callable[[], AbstractContextManager[None]]) -> None:
-        self._work, self._alone = work, alone
-        self.busy = False
-        """A summary is being made."""
-
-    def sizes(self) -> Sizes:
-        """The estimated tokens of the next request, corrected by what the last one took."""
-        return sizes_of(self._work).times(self._work.state.token_ratio)
-
-    async def compress(self, focus: str = "") -> ev.ContextCompressedEvent | str:
-        """Compress what there is, whatever its size; a sentence where nothing was done. No reply may run."""
-        with self._alone():
-            self.busy = True
-            try:
-                return await self._compress(focus)
-            finally:
-                self.busy = False
-
-    async def _compress(self, focus: str) -> ev.ContextCompressedEvent | str:
-        work, sizes = self._work, sizes_of(self._work)
-        plan = plan_of(work, sizes, window_of(work, sizes, refused=True) or sizes.total)
-        if plan is None:
-            return "There is too little in the context to compress."
-        events = [event async for event in Pass(work, plan, focus=focus, reply_id="").run()]
-        if isinstance(done := events[-1], ev.ContextCompressedEvent):
-            return done
-        return (
-            "Interrupted; the context is as it was." if work.stopped else "Neither a summary nor leaving out results made room."
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
@@ -65,7 +64,7 @@ async def reason(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, 
                 withdrawn=answer.thinking_ids,
             )
         )
-        await _pause(work, delay)
+        await work.pause(delay)
         if work.stopped:
             answer = Answer(work)
             break
@@ -98,18 +97,6 @@ def info_of(error: ModelError) -> ev.ErrorInfo:
 def _delay(error: ModelError, attempt: int) -> float:
     wanted = error.retry_after if error.retry_after is not None else 0.5 * 2 ** (attempt - 1)
     return min(wanted, LONGEST_DELAY)
-
-
-async def _pause(work: Work, delay: float) -> None:
-    if delay <= 0:
-        return
-    try:
-        await asyncio.wait_for(work.stop_wanted.wait(), delay)
-    except TimeoutError:
-        return
-    except asyncio.CancelledError:
-        work.cancelled = True
-        work.stop()
 
 
 async def _attempt(work: Work, answer: Answer) -> AsyncGenerator[ev.AgentEvent, None]:

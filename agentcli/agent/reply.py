@@ -7,11 +7,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from agentcli.agent.acting import act
+from agentcli.agent.answers import interrupt_open
 from agentcli.agent.compact import Room, calibrate, make_room
 from agentcli.agent.context import CUT_OFF, arguments_ended
 from agentcli.agent.loops import refused_loop
 from agentcli.agent.reasoning import Outcome, reason
-from agentcli.agent.resume import interrupt_open
 from agentcli.agent.work import Work
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolResultState, new_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from agentcli.agent.journal import Journal
@@ -179,6 +180,13 @@ class Work:
             except asyncio.CancelledError:
                 self._consumer_cancelled()
         return task.result()
+
+    async def pause(self, delay: float) -> None:
+        """Wait these seconds, or until the reply is to be stopped."""
+        if delay <= 0:
+            return
+        with suppress(TimeoutError):
+            await self.whole(asyncio.wait_for(self.stop_wanted.wait(), delay))
 
     def _consumer_cancelled(self) -> None:
         # A cancelled consumer is an interrupt: the reply ends properly, then the cancellation goes on.

@@ -132,11 +132,13 @@ async def _open(options: Options, made: Prepared) -> Conversation:
         journal=keeper,
         max_iters=options.max_iters or made.settings.max_iters or MOST_ITERATIONS,
     )
-    conversation = Conversation(agent, keeper, place, made.settings, made.spec, tuple(made.notices))
+    notices = list(made.notices)
+    if opened.loaded is not None and opened.parent is None:
+        notices += await agent.recover(from_log=True, records=opened.loaded.records)
+    conversation = Conversation(agent, keeper, place, made.settings, made.spec, tuple(notices))
     if opened.parent is not None:
         await conversation.begin_as_fork()
     elif opened.loaded is not None:
-        await agent.recover(from_log=True)
         if saved is not None and saved.mode != made.mode:
             await keeper.record("mode", {"mode": made.mode.value}, durable=True)
         if saved is not None and saved.model != made.spec.name:

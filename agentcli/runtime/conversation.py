@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, assert_never, cast
 
 from agentcli.agent.agent import Agent, Input
-from agentcli.agent.compact import BUSY, NO_SUMMARY, PURPOSE, TRIGGER
+from agentcli.agent.compact import NO_SUMMARY, PURPOSE, TRIGGER
 from agentcli.agent.context import NEVER_STARTED, covered
+from agentcli.agent.window import BUSY
 from agentcli.config.load import resolve_model
 from agentcli.config.settings import Settings
 from agentcli.errors import AgentcliError, ConfigError

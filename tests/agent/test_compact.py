@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agentcli.agent.compact import cuts
 from agentcli.agent.context import BEGINNING, LEFT_OUT, kept, place_of, sent
+from agentcli.agent.cuts import cuts
 from agentcli.agent.estimate import Sizes, measure, tokens_of
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import HintBlock, TextBlock, ToolCallBlock, ToolResultBlock

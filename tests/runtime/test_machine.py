@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from agentcli.agent.announce import asked_again
 from agentcli.agent.context import model_request
 from agentcli.agent.gate import ALLOWED_BEFORE, CHANGED, MOVED
 from agentcli.errors import AgentcliError, LogError, NothingWaiting, RefusedInput, StaleAnswer, StillWaiting
@@ -474,9 +475,7 @@ class Machine(RuleBasedStateMachine):
         return ev.ConfirmResult(confirmed=True, tool_call=call)
 
     def present_digest(self, call):
-        from agentcli.agent import resume
-
-        return self.run(resume.asked_again(self.agent._work, call)).preview.digest
+        return self.run(asked_again(self.agent._work, call)).preview.digest
 
     def is_fresh(self, call):
         """The question that was put is still the one of now."""
