@@ -110,7 +110,7 @@ class Warden:
 
     def main(self) -> None:
         argv = self.request()
-        if argv is None:
+        if argv is None or self.told_to_end():
             return
         self.adopts = adopt_orphans()
         self.child = os.fork()
@@ -133,6 +133,10 @@ class Warden:
         length = self.receive(8)
         body = self.receive(int(length, 16)) if length else None
         return None if body is None else [os.fsdecode(word) for word in body.split(b"\0")]
+
+    def told_to_end(self) -> bool:
+        """The agent died, or gave the command up, while this process was made: then nothing is to begin."""
+        return bool(select.select([self.control], [], [], 0)[0])
 
     def receive(self, size: int) -> bytes | None:
         data = b""

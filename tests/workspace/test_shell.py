@@ -1,6 +1,9 @@
 import asyncio
 import contextlib
 import os
+import socket
+import subprocess
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentcli.errors import ToolError
+from agentcli.workspace import warden
 from agentcli.workspace.shell import Command, Ended, quiet_environment, shell_program
 from agentcli.workspace.warden import carriers
 
@@ -87,6 +91,16 @@ async def test_a_daemon_that_clears_its_environment_is_ended_too(run):
 
 
 @NEEDS_PROC
+def test_a_command_whose_agent_died_meanwhile_does_not_begin(tmp_path):
+    words = f"touch {tmp_path}/done".encode().replace(b" ", b"\0")
+    ours, theirs = socket.socketpair()
+    with theirs:
+        ours.sendall(b"%08x" % len(words) + words)
+        ours.close()
+        done = subprocess.run([sys.executable, "-I", "-S", warden.__file__], stdin=theirs.fileno(), check=False)
+    assert (done.returncode, list(tmp_path.iterdir())) == (0, [])
+
+
 async def test_a_command_that_kills_its_warden_leaves_nothing(run):
     done = await run("kill -9 $PPID; sleep 300", 5)
     assert (done.ended, done.left()) == (Ended(None), [])
