@@ -24,6 +24,7 @@ PUBLIC = {
     "agentcli.ledger.rule": "PermissionBehavior PermissionContext PermissionMode PermissionRule",
     "agentcli.ledger.state": "AgentState",
     "agentcli.model.openai_chat.client": "OpenAIChatModel",
+    "agentcli.model.openai_responses.client": "OpenAIResponseModel",
     "agentcli.model.scripted": "ScriptedModel",
     "agentcli.permission.decision": "PermissionDecision",
     "agentcli.permission.engine": "PermissionEngine",

@@ -178,6 +178,7 @@ from agentcli.ledger.rule import (
 )
 from agentcli.ledger.state import AgentState as AgentState
 from agentcli.model.openai_chat.client import OpenAIChatModel as OpenAIChatModel
+from agentcli.model.openai_responses.client import OpenAIResponseModel as OpenAIResponseModel
 from agentcli.model.scripted import ScriptedModel as ScriptedModel
 from agentcli.permission.decision import PermissionDecision as PermissionDecision
 from agentcli.permission.engine import PermissionEngine as PermissionEngine

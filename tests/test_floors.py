@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "__init__": set(),
     "__main__": {"cli"},
 }
-PROVIDERS = ("agentcli.model.openai_chat", "agentcli.model.openai_responses")
+PROVIDERS = ("agentcli.model.openai_",)
 MODULES = {
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
     for path in PACKAGE.rglob("*.py")

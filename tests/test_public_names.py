@@ -13,7 +13,7 @@ NAMES = {
     "Msg", "UserMsg", "AssistantMsg", "SystemMsg", "Usage",
     "AgentEvent", "ConfirmResult", "Preview", "ErrorInfo", "ReplyEndReason", "ToolCallState", "ToolResultState", "PermissionMode",
     "PermissionBehavior", "PermissionRule", "PermissionContext", "PermissionDecision", "PermissionEngine", "ScriptedModel",
-    "OpenAIChatModel", "SessionStore", "Conversation", "StaleAnswer", "NothingWaiting", "StillWaiting",
+    "OpenAIChatModel", "OpenAIResponseModel", "SessionStore", "Conversation", "StaleAnswer", "NothingWaiting", "StillWaiting",
 }  # fmt: skip
 BLOCKS = {*(cls.__name__ for cls in get_args(get_args(block.KnownBlock)[0])), "Base64Source", "URLSource", "UnknownBlock"}
 EVENTS = {*(cls.__name__ for cls in get_args(get_args(event.KnownEvent)[0])), "UnknownEvent"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -126,7 +126,7 @@ class Answer:
         self.thinking_ids: list[str] = []
         self.usage: dict[str, Any] = {}
         self._open: tuple[str, str, str] | None = None  # kind, key and block id of the open text, thinking or data
-        self._extra: dict[str, object] = {}
+        self._extra: dict[str, object] = {}  # fields of the open block that come with its end
         self._calls: dict[str, str] = {}  # key of a piece -> call id
 
     def end(self, ended: Ended) -> None:
@@ -142,10 +142,8 @@ class Answer:
     def take(self, piece: model.Piece) -> Iterator[ev.AgentEvent]:
         """The events of one piece, folded."""
         match piece:
-            case model.TextPiece(text) if text:
-                self.shown = True
-                yield from self._opened("text", "")
-                yield self._fold(ev.TextBlockDeltaEvent(reply_id=self.reply_id, block_id=self._block, delta=text))
+            case model.TextPiece(text, key, extra):
+                yield from self._say(text, key, extra)
             case model.ThinkingPiece(text, key, extra):
                 yield from self._think(text, key, dict(extra))
             case model.DataPiece(media_type, data, key):
@@ -177,18 +175,31 @@ class Answer:
     def _fold(self, event: ev.AgentEvent) -> ev.AgentEvent:
         return self.work.fold(event)
 
+    def _say(self, text: str, key: str, extra: Mapping[str, object]) -> Iterator[ev.AgentEvent]:
+        if text:
+            self.shown = True
+            yield from self._opened("text", key)
+            yield self._fold(ev.TextBlockDeltaEvent(reply_id=self.reply_id, block_id=self._block, delta=text))
+        if self._is_open("text", key):
+            self._extra.update(extra)
+
     def _think(self, text: str, key: str, extra: dict[str, object]) -> Iterator[ev.AgentEvent]:
         if not text and not extra:
             return
-        yield from self._opened("thinking", key, extra=extra)
-        self._extra.update(extra)
+        if self._is_open("thinking", key):
+            self._extra.update(extra)
+        else:
+            yield from self._opened("thinking", key, extra=extra)
         if text:
             yield self._fold(ev.ThinkingBlockDeltaEvent(reply_id=self.reply_id, block_id=self._block, delta=text))
+
+    def _is_open(self, kind: str, key: str) -> bool:
+        return self._open is not None and self._open[:2] == (kind, key)
 
     def _opened(
         self, kind: str, key: str, media_type: str = "", extra: dict[str, object] | None = None
     ) -> Iterator[ev.AgentEvent]:
-        if self._open is not None and self._open[:2] == (kind, key):
+        if self._is_open(kind, key):
             return
         yield from self._ended()
         self._open = (kind, key, new_id())
@@ -205,7 +216,7 @@ class Answer:
             return
         kind, _, block_id = self._open
         if kind == "text":
-            yield self._fold(ev.TextBlockEndEvent(reply_id=self.reply_id, block_id=block_id))
+            yield self._fold(ev.TextBlockEndEvent(reply_id=self.reply_id, block_id=block_id, metadata=self._extra))
         elif kind == "data":
             yield self._fold(ev.DataBlockEndEvent(reply_id=self.reply_id, block_id=block_id))
         else:

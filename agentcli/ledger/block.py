@@ -124,7 +124,10 @@ class TextBlock(Growing, BlockBase):
 
 
 class ThinkingBlock(Growing, BlockBase):
-    """What the model thought; extra fields (`origin`, `signature` ...) belong to the provider that made it."""
+    """What the model thought; extra fields (`origin`, `item` ...) belong to the provider that made it.
+
+    One without text carries what only its provider can read; no screen shows it.
+    """
 
     grows = "thinking"
     type: Literal["thinking"] = "thinking"

@@ -154,6 +154,8 @@ class TextBlockDeltaEvent(BlockEvent):
 
 
 class TextBlockEndEvent(BlockEvent):
+    """`metadata` becomes extra fields of the block (what the provider wants back with the text)."""
+
     type: Literal["TEXT_BLOCK_END"] = "TEXT_BLOCK_END"
 
 

@@ -61,7 +61,7 @@ def _text(reply_id: str, block: TextBlock) -> Iterator[ev.AgentEvent]:
     ids: dict[str, Any] = {"reply_id": reply_id, "block_id": block.id}
     yield ev.TextBlockStartEvent(**ids, **_at(block.created_at))
     yield ev.TextBlockDeltaEvent(**ids, delta=block.text)
-    yield ev.TextBlockEndEvent(**ids, **_at(block.finished_at))
+    yield ev.TextBlockEndEvent(**ids, metadata=dict(block.model_extra or {}), **_at(block.finished_at))
 
 
 def _thinking(reply_id: str, block: ThinkingBlock) -> Iterator[ev.AgentEvent]:

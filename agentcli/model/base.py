@@ -16,14 +16,19 @@ from agentcli.ledger.message import Msg
 
 @dataclass(slots=True, frozen=True)
 class TextPiece:
-    """Text of the answer; a refusal is text too."""
+    """Text of the answer; a refusal is text too. `key` and `extra` as in `ThinkingPiece`."""
 
     text: str
+    key: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(slots=True, frozen=True)
 class ThinkingPiece:
-    """Thinking; pieces of one `key` belong to one block. `extra` becomes fields of the block."""
+    """Thinking; pieces of one `key` belong to one block. `extra` becomes fields of the block.
+
+    A block without text carries what only its provider can read.
+    """
 
     text: str
     key: str = ""

@@ -12,7 +12,10 @@ from agentcli.model.spec import ModelSpec
 __all__ = ["ModelSpec", "make_model"]
 
 SCRIPT = "script:"
-PROVIDERS = {"chat": ("agentcli.model.openai_chat.client", "OpenAIChatModel")}
+PROVIDERS = {
+    "chat": ("agentcli.model.openai_chat.client", "OpenAIChatModel"),
+    "responses": ("agentcli.model.openai_responses.client", "OpenAIResponseModel"),
+}
 """API -> where its model is."""
 
 

@@ -24,6 +24,7 @@ class FakeEndpoint:
     def __init__(self, answers: Sequence[tuple[int, dict[str, str], Iterable[bytes]]], cut: bool = False) -> None:
         self.requests: list[dict[str, Any]] = []
         self.heads: list[str] = []
+        self.connections = 0
         self.closed = asyncio.Event()
         self.url = ""
         self._answers, self._cut = list(answers), cut
@@ -36,11 +37,14 @@ class FakeEndpoint:
 
     async def __aexit__(self, *exc: object) -> None:
         self._server.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=0.2)  # a client that was closed: its connection ends by itself
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)

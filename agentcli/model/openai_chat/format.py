@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agentcli.ledger.block import (
-    Base64Source,
-    DataBlock,
-    HintBlock,
-    TextBlock,
-    ToolCallBlock,
-    ToolResultBlock,
-    URLSource,
-)
+from agentcli.ledger.block import DataBlock, HintBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from agentcli.ledger.message import Msg
-from agentcli.model.base import ModelRequest, ToolSchema
-from agentcli.model.openai_chat.calls import UNNAMED, is_object
-
-ILLEGAL = re.compile(r"[^a-zA-Z0-9_-]")
-LONGEST_NAME = 64
-NO_RESULT = "never started"
-
-Wire = dict[str, Any]
+from agentcli.model.base import ModelRequest
+from agentcli.model.openai_wire.foreign import is_object
+from agentcli.model.openai_wire.names import Names
+from agentcli.model.openai_wire.part import Part, Wire, images_after, not_sent_back, parts_of, result_of
 
 
 @dataclass(slots=True, frozen=True)
@@ -56,38 +43,6 @@ def wire_request(request: ModelRequest) -> WireRequest:
     return WireRequest([*system, *history.messages], tools, names.differing)
 
 
-class Names:
-    """Tool names that the wire allows; legal ones stay, the others get one of their own."""
-
-    def __init__(self, tools: Sequence[ToolSchema]) -> None:
-        self._legal: dict[str, str] = {}
-        self._offered = dict.fromkeys(tool.name for tool in tools)
-        for name in sorted(self._offered, key=_is_illegal):
-            self.legal(name)
-
-    def legal(self, name: str) -> str:
-        """The name on the wire, the same each time."""
-        if name not in self._legal:
-            self._legal[name] = name if not _is_illegal(name) else self._free(ILLEGAL.sub("_", name)[:LONGEST_NAME] or UNNAMED)
-        return self._legal[name]
-
-    @property
-    def differing(self) -> dict[str, str]:
-        """Names of tools that were changed, to be restored in the answer."""
-        return {legal: name for name, legal in self._legal.items() if legal != name and name in self._offered}
-
-    def _free(self, wanted: str) -> str:
-        taken, name, number = set(self._legal.values()), wanted, 2
-        while name in taken:
-            name = f"{wanted[: LONGEST_NAME - 4]}_{number}"
-            number += 1
-        return name
-
-
-def _is_illegal(name: str) -> bool:
-    return not name or len(name) > LONGEST_NAME or ILLEGAL.search(name) is not None
-
-
 @dataclass(slots=True)
 class Turn:
     """One answer of the model with the results of its calls."""
@@ -112,10 +67,10 @@ class History:
                 self._say(msg.role, cast(list[Any], msg.content))
 
     def _say(self, role: str, blocks: Iterable[Any]) -> None:
-        parts = [part for block in blocks for part in _parts(block)]
-        if any(part["type"] != "text" for part in parts):
-            self.messages.append({"role": role, "content": parts})
-        elif text := "\n".join(part["text"] for part in parts):
+        parts = parts_of(blocks)
+        if any(part.image for part in parts):
+            self.messages.append({"role": role, "content": [_wire_part(part) for part in parts]})
+        elif text := "\n".join(part.text for part in parts):
             self.messages.append({"role": role, "content": text})
 
     def _answer(self, msg: Msg) -> None:
@@ -133,7 +88,7 @@ class History:
                     self._flush()
                     self._say("user", [TextBlock(text=block.hint)] if isinstance(block.hint, str) else block.hint)
                 case DataBlock():
-                    self._next().texts.append(f"[{_name_of(block)}, made by the model, is not sent back]")
+                    self._next().texts.append(not_sent_back(block))
                 case _:  # thinking, and what only a later version or another provider can read
                     pass
         self._flush()
@@ -159,57 +114,17 @@ class History:
 
     def _give_results(self, calls: Iterable[ToolCallBlock]) -> None:
         """Nothing stands between results on this wire: their images follow after the last, in one message."""
-        images: list[Wire] = []
+        seen: list[tuple[str, list[Part]]] = []
         for call in calls:
-            result = self._results.get(call.id)
-            content, seen = _result_text(result) if result is not None else (NO_RESULT, [])
+            content, images = result_of(self._results.get(call.id))
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
-            if seen:
-                images += [{"type": "text", "text": f"From the result of {self._names.legal(call.name)} ({call.id}):"}, *seen]
-        if images:
-            self.messages.append({"role": "user", "content": images})
+            seen.append((f"{self._names.legal(call.name)} ({call.id})", images))
+        if content := images_after(seen, _wire_part):
+            self.messages.append({"role": "user", "content": content})
 
 
-def _result_text(result: ToolResultBlock) -> tuple[str, list[Wire]]:
-    """The text of a result with a placeholder for each image, and the images."""
-    if isinstance(result.output, str):
-        return result.output, []
-    texts: list[str] = []
-    images: list[Wire] = []
-    for part in (part for block in result.output for part in _parts(block)):
-        if part["type"] == "text":
-            texts.append(part["text"])
-        else:
-            images.append(part)
-            texts.append("[image: see the next user message]")
-    return "\n".join(texts) if images else "".join(texts), images
-
-
-def _parts(block: Any) -> list[Wire]:
-    """A block as parts of a user message."""
-    match block:
-        case TextBlock():
-            return [{"type": "text", "text": block.text}] if block.text else []
-        case DataBlock(source=Base64Source() as source) if source.media_type.startswith("image/"):
-            return [_image(f"data:{source.media_type};base64,{source.data}")]
-        case DataBlock(source=URLSource() as source) if source.media_type.startswith("image/") and _is_web(source):
-            return [_image(str(source.url))]
-        case DataBlock():
-            return [{"type": "text", "text": f"[{_name_of(block)} is not sent: this model takes text and images]"}]
-        case _:
-            return []
-
-
-def _image(url: str) -> Wire:
-    return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _is_web(source: URLSource) -> bool:
-    return source.url.scheme in ("http", "https", "data")
-
-
-def _name_of(block: DataBlock) -> str:
-    return f"{block.name} ({block.source.media_type})" if block.name else f"data of type {block.source.media_type}"
+def _wire_part(part: Part) -> Wire:
+    return {"type": "image_url", "image_url": {"url": part.image}} if part.image else {"type": "text", "text": part.text}
 
 
 def _joined(texts: list[str]) -> str:

@@ -139,7 +139,8 @@ def _parts(msg: Msg) -> Iterator[Part]:
             case TextBlock():
                 yield Words(_text(block.text))
             case ThinkingBlock():
-                yield Thought(_text(block.thinking))
+                if block.thinking.strip():  # else it carries what only its provider can read
+                    yield Thought(_text(block.thinking))
             case HintBlock():
                 yield from _hint(block)
             case DataBlock():

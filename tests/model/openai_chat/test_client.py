@@ -111,7 +111,7 @@ async def test_one_connection_serves_many_calls():
         for _ in range(2):
             assert [piece async for piece in model.stream(REQUEST)] == [TextPiece("hello"), Finish("stop")]
         await model.close()
-        assert len(endpoint.requests) == 2
+        assert (len(endpoint.requests), endpoint.connections) == (2, 1)
 
 
 async def test_an_error_status_is_classified_with_its_wait():

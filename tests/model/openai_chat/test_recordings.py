@@ -15,8 +15,8 @@ import pytest
 from agentcli.errors import ModelError
 from agentcli.ledger.message import UserMsg
 from agentcli.model.base import CallPiece, Finish, ModelRequest, Piece, TextPiece, ThinkingPiece, ToolSchema, UsagePiece
-from agentcli.model.openai_chat.failure import of_answer
 from agentcli.model.openai_chat.stream import ChatFold, usage_of
+from agentcli.model.openai_wire.failure import of_answer
 from agentcli.model.registry import ModelSpec, make_model
 
 SHARED = Path(os.environ.get("AGENTCLI_SHARED") or Path(__file__).parents[4] / "shared")

@@ -356,6 +356,13 @@ def test_usage_comes_from_wherever_it_is_and_the_last_one_stands():
     assert whole(in_choice, said(finish="stop"), late, groq) == [TextPiece("a"), UsagePiece(3), STOP]
 
 
+def test_an_answer_of_the_other_wire_is_named():
+    for chunk in ({"type": "response.created", "response": {}}, {"object": "response", "output": []}):
+        for body in (sse(chunk), json.dumps(chunk).encode()):
+            pieces, error = read(body)
+            assert pieces == [] and error is not None and not error.retryable and "use --api responses" in error.message
+
+
 def test_text_can_always_be_stored():
     halves = [said("a\ud83d"), said("\ude00b"), said("\ud83dc"), said("d\ud83d", "stop")]
     assert "".join(piece.text for piece in whole(*halves) if isinstance(piece, TextPiece)) == "a😀b\ufffdcd\ufffd"

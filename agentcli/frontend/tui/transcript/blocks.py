@@ -110,6 +110,8 @@ class ThinkingBlock(Block):
     over: bool = False
 
     def rows(self, sight: Sight) -> list[Row]:
+        if self.over and not self.pieces and (self.seconds or 0) < 1:
+            return []  # it carries what only its provider can read
         ink, opened = sight.ink, self.is_open(sight)
         said = "Thinking …"
         if self.over:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from agentcli.model.openai_chat.sse import EventSplitter
+from agentcli.model.openai_wire.sse import EventSplitter
 
 
 def split(*chunks: bytes) -> list[bytes]:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from agentcli.model.openai_chat.reader import joined
+from agentcli.model.openai_wire.reader import joined
 
 
 async def source(*chunks: bytes | float, error: Exception | None = None) -> AsyncGenerator[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentcli.model.openai_chat.failure import of_answer, of_error, told, wait_wanted
+from agentcli.model.openai_wire.failure import of_answer, of_error, told, wait_wanted
 
 
 def error(message: str, **fields: Any) -> str:
