@@ -55,7 +55,7 @@ class Server:
         self.note("request", came=came, results=results, bytes=len(body), number=self.asked)
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         if results < wanted.get("loop", 0):
-            call = {"name": "Read", "arguments": json.dumps({"file_path": self.file})}
+            call = {"name": "Read", "arguments": json.dumps({"file_path": self.file, "limit": 1000 + results})}
             delta = {"tool_calls": [{"index": 0, "id": f"call_{self.asked}", "type": "function", "function": call}]}
             reason = "tool_calls"
             send(writer, frame(delta))

@@ -1,10 +1,13 @@
-"""The phases that need no terminal: start of a process, tool loop, and what the session log grows by."""
+"""The phases that need no terminal: start of a process, tool loop, what the session log grows by, and its reading."""
 
+import json
 import statistics
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from world import Figure, Ran, World, quantile, ratio, timed, times
+from inside import synthetic
+from world import HERE, Figure, Ran, World, quantile, ratio, timed, times
 
 
 def startup(world: World, rounds: int) -> Iterator[Figure]:
@@ -56,11 +59,41 @@ def loop(world: World) -> Iterator[Figure]:
 
 
 def log_growth(world: World) -> Iterator[Figure]:
-    """Bytes of the log an iteration, in a short run and in a long one: the same, or a long run pays for its length."""
-    few, many = (_looped(world, calls)[2] / calls for calls in (10, 300))
-    yield Figure("log", "bytes an iteration, 10 iterations", few, "B")
-    yield Figure("log", "bytes an iteration, 300 iterations", many, "B")
-    yield Figure("log", "bytes an iteration, 300 against 10", ratio(many, few), "x", 1.1)
+    """Bytes of the log that one more iteration costs, early in a run and late: the same, or a long run pays for its length."""
+    sizes = {calls: _looped(world, calls)[2] for calls in (10, 20, 100, 110, 300, 310)}
+    costs = {calls: (sizes[calls + 10] - sizes[calls]) / 10 for calls in (10, 100, 300)}
+    for calls, cost in costs.items():
+        yield Figure("log", f"bytes an iteration, at iteration {calls}", cost, "B")
+    yield Figure("log", "bytes an iteration, at 300 against 10", ratio(costs[300], costs[10]), "x", 1.1)
+
+
+@dataclass(slots=True, frozen=True)
+class Read:
+    """What the reading of a session took."""
+
+    wall: float
+    cpu: float
+    peak: float
+
+
+def read(world: World, how: str, session_id: str, rounds: int = 1) -> Read:
+    """The least of some rounds."""
+    log = world.data / "sessions" / f"{session_id}.jsonl"
+    found = [
+        json.loads(_sound(timed([sys.executable, str(HERE / "reader.py"), how, str(log)], world)).said) for _ in range(rounds)
+    ]
+    return Read(*(min(one[key] for one in found) for key in ("wall", "cpu", "peak")))
+
+
+def load(world: World, rounds: int, messages: int = 10_000) -> Iterator[Figure]:
+    """A long session opened for writing, without a screen, against the bare reading of its lines as JSON."""
+    session_id = synthetic(world, messages, "The end.")
+    bare, ours = (read(world, how, session_id, rounds) for how in ("json", "open"))
+    for name, key, unit, factor in (("wall", "wall", "ms", 1000), ("CPU", "cpu", "ms", 1000), ("peak memory", "peak", "MB", 1)):
+        of_bare, of_ours, noisy = getattr(bare, key), getattr(ours, key), key == "wall"
+        yield Figure("load", f"json.loads line by line: {name}", of_bare * factor, unit, noisy=noisy)
+        yield Figure("load", f"{messages:,} messages opened: {name}", of_ours * factor, unit, noisy=noisy)
+        yield Figure("load", f"{messages:,} messages opened: {name}, against json", ratio(of_ours, of_bare), "x", noisy=noisy)
 
 
 def _looped(world: World, calls: int) -> tuple[list[float], Ran, int]:

@@ -12,18 +12,15 @@ from agentcli.agent import gate
 from agentcli.agent.context import closing
 from agentcli.agent.gate import Asked, Verdict, judge, preview_of
 from agentcli.agent.pump import Ended
+from agentcli.agent.result import Result
 from agentcli.agent.work import Work
 from agentcli.errors import ToolError
 from agentcli.ledger import event as ev
-from agentcli.ledger.block import DataBlock, TextBlock, ToolCallBlock, ToolCallState, ToolResultState, URLSource
+from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultState
 from agentcli.ledger.rule import PermissionBehavior
-from agentcli.tool.base import ToolChunk
 
 log = logging.getLogger(__name__)
 
-LONGEST_RESULT = 100_000
-"""Characters of a result that are stored and given to the model, whatever the tool says."""
-STOPPED = "interrupted by the user before its end; what it had done stays done."
 NOT_STARTED = "never started: interrupted by the user."
 
 
@@ -156,15 +153,17 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
         while running:
             key, item = await work.next(pump)
             if not isinstance(item, Ended):
-                for event in results[key].take(item):
+                for event in await results[key].take(item):
                     yield event
                 continue
             running.discard(key)
-            for event in results[key].end(item):
+            for event in await work.whole(results[key].end(item)):
                 yield event
             await work.journal.kept(work.msg, durable=not results[key].verdict.harmless)
     finally:
         await work.done(pump)
+        for result in results.values():
+            await work.whole(result.close())
 
 
 def _refusal(verdict: Verdict | str, answered: bool) -> tuple[ToolResultState | None, str] | None:
@@ -211,65 +210,3 @@ async def _hand_out(work: Work, call: ToolCallBlock) -> AsyncGenerator[ev.AgentE
     await work.journal.kept(work.msg)
     yield start
     yield event
-
-
-class Result:
-    """The result of one running call: chunks become events, within the bound."""
-
-    def __init__(self, work: Work, verdict: Verdict) -> None:
-        self.work, self.verdict, self.call = work, verdict, verdict.call
-        self.metadata: dict[str, Any] = {}
-        self.state = ToolResultState.RUNNING
-        self.room = LONGEST_RESULT
-        self.left_out = 0
-        self.ends_line = True
-
-    def take(self, chunk: ToolChunk) -> list[ev.AgentEvent]:
-        """The folded events of a chunk."""
-        if chunk.state != ToolResultState.RUNNING:
-            self.state = chunk.state
-        self.metadata.update(chunk.metadata)
-        events: list[ev.AgentEvent] = []
-        if chunk.progress:
-            events.append(ev.ToolProgressEvent(**self._ids(), delta=chunk.progress))
-        for block in chunk.content:
-            events += self._text(block.text) if isinstance(block, TextBlock) else [self._data(block)]
-        return [self.work.fold(event) for event in events]
-
-    def end(self, ended: Ended) -> list[ev.AgentEvent]:
-        """The folded events of the end, whatever it was."""
-        state, text = self._final(ended)
-        if self.left_out:
-            text = f"[{self.left_out} more characters were left out]" + ("\n" + text if text else "")
-        if text and not self.ends_line:
-            text = "\n" + text
-        seen = self.metadata.get("seen")
-        if isinstance(seen, dict):
-            self.work.state.tool_context.read_files.update(seen)  # pyright: ignore[reportUnknownArgumentType]
-        return self.work.result_events(self.call, state, text, self.metadata)
-
-    def _final(self, ended: Ended) -> tuple[ToolResultState, str]:
-        if ended.stopped:
-            return ToolResultState.INTERRUPTED, STOPPED
-        if isinstance(ended.error, ToolError):
-            return ToolResultState.ERROR, str(ended.error)
-        if ended.error is not None:
-            log.error("tool %s failed", self.call.name, exc_info=ended.error)
-            return ToolResultState.ERROR, f"The tool failed: {type(ended.error).__name__}: {ended.error}"
-        return (ToolResultState.SUCCESS if self.state == ToolResultState.RUNNING else self.state), ""
-
-    def _ids(self) -> dict[str, Any]:
-        return {"reply_id": self.work.state.reply_id, "tool_call_id": self.call.id}
-
-    def _text(self, text: str) -> list[ev.AgentEvent]:
-        kept, self.room = text[: self.room], max(0, self.room - len(text))
-        self.left_out += len(text) - len(kept)
-        if not kept:
-            return []
-        self.ends_line = kept.endswith("\n")
-        return [ev.ToolResultTextDeltaEvent(**self._ids(), delta=kept)]
-
-    def _data(self, block: DataBlock) -> ev.AgentEvent:
-        source = block.source
-        where: dict[str, Any] = {"url": str(source.url)} if isinstance(source, URLSource) else {"data": source.data}
-        return ev.ToolResultDataDeltaEvent(**self._ids(), block_id=block.id, media_type=source.media_type, **where)

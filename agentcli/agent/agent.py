@@ -13,6 +13,7 @@ from agentcli.agent.announce import announce
 from agentcli.agent.context import close_holes
 from agentcli.agent.journal import Journal, NoJournal
 from agentcli.agent.reply import end, go_on
+from agentcli.agent.rewind import rewind
 from agentcli.agent.window import Window
 from agentcli.agent.work import Work
 from agentcli.errors import AgentcliError, LogError, NothingWaiting, StillWaiting
@@ -112,6 +113,11 @@ class Agent:
         """
         with self._alone():
             return await recovery.recover(self._work, from_log=from_log, records=records)
+
+    async def rewind(self, msg_id: str) -> list[Msg]:
+        """Take a user message and all behind it out of the context; what was taken out. The log keeps it."""
+        with self._alone():
+            return await rewind(self._work, msg_id)
 
     async def observe(self, msgs: Msg | Sequence[Msg]) -> None:
         """Put messages into the context without answering them."""

@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from agentcli.agent import gate
-from agentcli.agent.acting import NOT_STARTED, STOPPED
+from agentcli.agent.acting import NOT_STARTED
 from agentcli.agent.announce import asked_again
 from agentcli.agent.gate import Asked
+from agentcli.agent.result import STOPPED, bounded
 from agentcli.agent.work import Work
 from agentcli.errors import NothingWaiting, StaleAnswer
 from agentcli.ledger import event as ev
@@ -118,6 +119,7 @@ def confirmed(work: Work, event: ev.UserConfirmResultEvent) -> list[ev.AgentEven
 
 async def accept_results(work: Work, event: ev.ExternalExecutionResultEvent) -> AsyncGenerator[ev.AgentEvent, None]:
     """Take in checked results; all of them are on disk before the first event."""
+    event = await bounded(work, event)
     await _write_ahead(work, "executed", event)
     events: list[ev.AgentEvent] = [work.fold(event)]
     for result in event.execution_results:

@@ -171,7 +171,7 @@ class Pass:
         usage: dict[str, Any] = {**self._usage, "metadata": {"purpose": PURPOSE}}
         yield self._fold(ev.ModelCallEndEvent(reply_id=self.reply_id, finished_reason=self._reason(), **usage))
         if not self.reply_id:
-            self.work.state.apart = _sum(self.work.state.apart, self._usage)
+            self.work.state.apart = self.work.state.apart + Usage(**self._usage)
         if self.work.stopped:
             return
         done = await (self._summarised() if self.failure is None else self._left_out(self.failure.message))
@@ -323,7 +323,3 @@ def _words_of(msg: Msg) -> list[str]:
 
 def _is_steering(block: ContentBlock) -> TypeGuard[HintBlock]:
     return isinstance(block, HintBlock) and block.source == "user"
-
-
-def _sum(usage: Usage, more: dict[str, int]) -> Usage:
-    return Usage(**{name: getattr(usage, name) + more.get(name, 0) for name in Usage.model_fields})

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionRule
+from agentcli.workspace.whole import Spool
 
 
 class Journal(Protocol):
@@ -31,6 +32,10 @@ class Journal(Protocol):
         """Rules given with an answer, kept where their `source` says (session, project, everywhere); durable."""
         ...
 
+    async def keep(self) -> Spool | None:
+        """A file for an output that is too long to be told; None where there is no place for one."""
+        ...
+
 
 class NoJournal:
     """Keeps nothing: an agent used from Python without a session."""
@@ -44,3 +49,5 @@ class NoJournal:
     async def record(self, kind: str, body: Mapping[str, Any], *, durable: bool = False) -> None: ...
 
     async def granted(self, rules: Sequence[PermissionRule]) -> None: ...
+
+    async def keep(self) -> None: ...

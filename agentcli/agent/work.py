@@ -21,6 +21,7 @@ from agentcli.permission.subject import Kind, Subject, Target, Way
 from agentcli.tool.base import ToolContext
 from agentcli.tool.toolkit import Toolkit
 from agentcli.workspace.root import Place
+from agentcli.workspace.whole import Spool
 
 Item = TypeVar("Item")
 EventT = TypeVar("EventT", bound=ev.EventBase)
@@ -45,7 +46,7 @@ class Work:
         self.state, self.place, self.max_iters = state, place, max_iters
         self.journal = _WholeJournal(self.whole, journal)
         self.engine = PermissionEngine(state.permission_context)
-        self.call_ids = {call.id for msg in state.context for call in msg.calls}
+        self.call_ids = {*state.past_calls, *(call.id for msg in state.context for call in msg.calls)}
         self.stop_wanted = asyncio.Event()
         self.cancelled = False
         self.untold: deque[ev.AgentEvent] = deque()
@@ -111,7 +112,12 @@ class Work:
             mode=self.state.permission_context.mode,
             note=note,
             look=self.may_look_at,
+            keep=self.keep,
         )
+
+    async def keep(self) -> Spool | None:
+        """A file for an output that is too long to be told."""
+        return await self._journal.keep()
 
     def may_look_at(self, path: str) -> bool:
         """Whether a walk may show a path: it is not protected, and no deny rule covers it."""
@@ -217,3 +223,6 @@ class _WholeJournal:
     async def granted(self, rules: Sequence[PermissionRule]) -> None:
         await self._whole(self._journal.granted(rules))
         self.durable = True
+
+    async def keep(self) -> Spool | None:
+        return await self._journal.keep()

@@ -24,4 +24,4 @@ def chat(chosen: Namespace) -> int:
 
         return options_of(chosen, headless=False)
 
-    return run_chat(read, chosen.prompt)
+    return run_chat(read, chosen.prompt, pick=chosen.pick)

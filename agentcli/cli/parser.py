@@ -11,12 +11,16 @@ from agentcli.cli.say import say
 
 MODES = ("default", "accept_edits", "explore", "bypass", "dont_ask")
 APIS = ("chat", "responses")
+RESUME = {
+    "chat": "go on with a session, by its id or a beginning of it; without ID it is picked on the screen",
+    "run": "go on with a session, by its id or a beginning of it",
+}
 SESSION_ID = "the id, or a beginning of it that no other has"
 
 COMMANDS = {
     "chat": "the screen, in the current folder (this is also what `agentcli` alone does)",
     "run": "one reply without a screen",
-    "sessions": "saved sessions: list, show, search, export, fork, verify, rm",
+    "sessions": "saved sessions: list, show, search, export, fork, title, verify, rm",
     "inbox": "the questions that wait for an answer, over all sessions; on a terminal they can be answered",
     "rules": "permission rules: list, test, rm",
     "models": "the models that are configured, and which one is used now",
@@ -114,12 +118,14 @@ def _sessions(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     exported.add_argument("--format", choices=("md", "html"), help="Markdown (md), or one self-contained HTML file")
     exported.add_argument("--output", metavar="FILE", help="where to (stdout); its ending chooses the format too")
     forked = actions.add_parser("fork", help="a new session that begins as this one stands; prints its id", allow_abbrev=False)
+    entitled = actions.add_parser("title", help="what a session is called", allow_abbrev=False)
     verified = actions.add_parser("verify", help="whether a log is whole, or all of them; exit code 1 if not", allow_abbrev=False)
     verified.add_argument("id", metavar="ID", nargs="?", help=SESSION_ID)
     removed = actions.add_parser("rm", help="remove a session for good", allow_abbrev=False)
     removed.add_argument("--yes", action="store_true", help="do not ask")
-    for action in (shown, exported, forked, removed):
+    for action in (shown, exported, forked, entitled, removed):
         action.add_argument("id", metavar="ID", help=SESSION_ID)
+    entitled.add_argument("text", metavar="TEXT", help="its title; of a longer one the beginning")
     for action in (listed, shown, searched, forked, verified):
         _add_json(action)
     return parser.parse_args(words)
@@ -174,7 +180,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
 
 def _add_conversation(parser: argparse.ArgumentParser) -> None:
     """The flags that `chat` and `run` share."""
-    parser.add_argument("--resume", metavar="ID", help="go on with a session, by its id or a beginning of it")
+    parser.add_argument("--resume", metavar="ID", nargs="?", const="", help=RESUME[parser.get_default("command")])
     parser.add_argument("--continue", dest="continue_", action="store_true", help="go on with the last session of this folder")
     parser.add_argument("--fork", action="store_true", help="with either: go on in a new session")
     parser.add_argument("--explore", action="store_true", help="look only, change nothing: --mode explore")
@@ -196,15 +202,34 @@ def _mixed(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         flags, rest = flags[:at], flags[at + 1 :]
     chosen = parser.parse_intermixed_args(flags)
     chosen.prompt = [*chosen.prompt, *rest]
+    pick = _pick(parser, chosen)
     if chosen.explore and chosen.mode not in (None, "explore"):
         parser.error(f"--explore and --mode {chosen.mode} contradict each other")
-    if chosen.resume is not None and chosen.continue_:
+    if (pick or chosen.resume is not None) and chosen.continue_:
         parser.error("--resume and --continue contradict each other")
-    if chosen.fork and not _resumes(chosen):
+    if chosen.fork and not (pick or _resumes(chosen)):
         parser.error("--fork needs --resume ID or --continue")
+    if chosen.command == "chat":
+        chosen.pick = pick
     if chosen.explore:
         chosen.mode = "explore"
     return chosen
+
+
+def _pick(parser: Parser, chosen: argparse.Namespace) -> bool:
+    """Whether `--resume` stands without an ID; no id has a blank, so what has one behind it is the PROMPT of `chat`."""
+    if chosen.resume is None:
+        return False
+    if chosen.command != "chat":
+        if not chosen.resume:
+            parser.error("--resume needs an ID here; `agentcli sessions list` shows them")
+        return False
+    if len(chosen.resume.split()) > 1:
+        chosen.prompt, chosen.resume = [chosen.resume, *chosen.prompt], ""
+    if chosen.resume:
+        return False
+    chosen.resume = None
+    return True
 
 
 def _only(parser: Parser, prompts: Sequence[str]) -> str | None:

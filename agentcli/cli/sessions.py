@@ -1,4 +1,4 @@
-"""`agentcli sessions`: what is saved, as lists and lines. Only `fork` and `rm` change anything."""
+"""`agentcli sessions`: what is saved, as lists and lines. Only `fork`, `title` and `rm` change anything."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ def sessions(chosen: Namespace) -> int:
             return _export(chosen)
         case "fork":
             return _fork(chosen.id, chosen.json)
+        case "title":
+            return _title(chosen.id, chosen.text)
         case "verify":
             return _verify(chosen.id, chosen.json)
         case "rm":
@@ -138,6 +140,16 @@ def _fork(prefix: str, as_json: bool) -> int:
     for sentence in fork.lost:
         say(f"not in the fork: {sentence}")
     print(json.dumps({"id": fork.id, "parent": fork.parent}) if as_json else fork.id)
+    return 0
+
+
+def _title(prefix: str, text: str) -> int:
+    from agentcli.runtime.title import entitle
+
+    given = asyncio.run(entitle(prefix, text))
+    for sentence in given.lost:
+        say(sentence)
+    say(f"{given.id}: {given.title}")
     return 0
 
 

@@ -15,7 +15,7 @@ from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from agentcli.config.settings import Api, Permissions, Provider, Settings
+from agentcli.config.settings import Api, Model, Permissions, Provider, Settings
 from agentcli.errors import ConfigError, UsageError
 from agentcli.ledger.rule import PermissionMode
 from agentcli.model.registry import ModelSpec
@@ -81,6 +81,9 @@ def _take_unknown(table: Table) -> Iterator[str]:
         tables = table.get(name)
         for given, inner in cast(Table, tables).items() if isinstance(tables, dict) else ():
             yield from _take(inner, f"{name}.{given}.", set(model.model_fields))
+            models = cast(Table, inner).get("models") if isinstance(inner, dict) else None
+            for place, one in enumerate(cast(list[object], models)) if isinstance(models, list) else ():
+                yield from _take(one, f"{name}.{given}.models.{place}.", set(Model.model_fields))
 
 
 def _take(table: object, prefix: str, known: set[str]) -> Iterator[str]:
@@ -140,7 +143,7 @@ class Endpoint:
     api_key: str | None = None
     api: Api | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    models: tuple[str, ...] = ()
+    models: tuple[Model, ...] = ()
 
 
 def resolve_model(settings: Settings, model_flag: str | None, api_flag: Api | None, env: Mapping[str, str]) -> ModelSpec | None:
@@ -158,8 +161,15 @@ def resolve_model(settings: Settings, model_flag: str | None, api_flag: Api | No
         return _script(name)
     endpoint, model = _endpoint(settings, name, whole, env)
     api = api_flag or _api(env) or endpoint.api or settings.api or "chat"
+    own = (one.context_size for one in endpoint.models if one.name == model)
     return ModelSpec(
-        name=name, api=api, base_url=endpoint.base_url, api_key=endpoint.api_key, model=model, headers=endpoint.headers
+        name=name,
+        api=api,
+        base_url=endpoint.base_url,
+        api_key=endpoint.api_key,
+        model=model,
+        headers=endpoint.headers,
+        context_size=next(own, None) or settings.context_size,
     )
 
 
@@ -187,7 +197,7 @@ def _endpoint(settings: Settings, name: str, whole: bool, env: Mapping[str, str]
     """The endpoint, and the name as it is sent there."""
     current = _current(settings, env)
     provider, slash, rest = name.partition("/")
-    listed = current is not None and name in current.models
+    listed = current is not None and any(one.name == name for one in current.models)
     if slash and rest and not whole and not listed and provider in settings.providers:
         return _of_provider(provider, settings.providers[provider], env), rest
     if current is None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
 
@@ -18,6 +18,19 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def named(given: object) -> object:
+    """A bare name as the table that it stands for."""
+    return {"name": given} if isinstance(given, str) else given
+
+
+class Model(Part):
+    """A model of a provider; in a file its name alone, or a table where more is known."""
+
+    name: str = Field(min_length=1)
+    context_size: int | None = Field(default=None, ge=1_000, strict=True)
+    """Tokens that a request and its answer may take."""
+
+
 class Provider(Part):
     """An endpoint with a name."""
 
@@ -26,7 +39,12 @@ class Provider(Part):
     api_key_env: str | None = None
     """The variable that holds the key; none for a server that wants no key."""
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
-    models: tuple[str, ...] = ()
+    models: tuple[Annotated[Model, BeforeValidator(named)], ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its models."""
+        return [model.name for model in self.models]
 
 
 class Permissions(Part):
@@ -56,6 +74,8 @@ class Settings(Part):
     model: str | None = None
     api: Api | None = None
     theme: str | None = None
+    context_size: int | None = Field(default=None, ge=1_000, strict=True)
+    """Of models whose own is not given."""
     max_iters: int | None = Field(default=None, ge=1)
     providers: Mapping[str, Provider] = Field(default_factory=dict[str, Provider])
     permissions: Permissions = Permissions()

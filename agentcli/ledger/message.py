@@ -45,6 +45,9 @@ class Usage(BaseModel):
     cached_tokens: int = 0
     reasoning_tokens: int = 0
 
+    def __add__(self, more: Usage) -> Usage:
+        return Usage(**{name: getattr(self, name) + getattr(more, name) for name in Usage.model_fields})
+
 
 class Msg(BaseModel):
     """One message of a conversation; an assistant's grows by its events."""

@@ -90,6 +90,8 @@ class AgentState(BaseModel):
     apart: Usage = Field(default_factory=Usage)
     """Tokens of summaries that were made outside of any reply."""
     context: list[Msg] = Field(default_factory=list[Msg])
+    past_calls: list[str] = Field(default_factory=list[str])
+    """Ids of calls that were rewound out of the context; none is used again in this session."""
     reply_id: str = ""
     cur_iter: int = 0
     unfinished: bool = False

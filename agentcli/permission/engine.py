@@ -25,6 +25,7 @@ class Row(StrEnum):
     FREE = "it touches nothing outside the conversation"
     SHELL_QUIET = "the command is known to change nothing"
     MARKED = "the tool is marked as read-only"
+    LOOK_KEPT = "it looks at an output of this session"
     LOOK_INSIDE = "it looks at files of the project"
     CHANGE_INSIDE = "it changes files of the project"
     SHELL_CHANGE = "the command changes files of the project"
@@ -40,6 +41,7 @@ class Row(StrEnum):
 GRAVITY = {row: place for place, row in enumerate(Row)}
 OUTCOMES: dict[Row, tuple[PermissionBehavior, PermissionBehavior, PermissionBehavior, PermissionBehavior]] = {
     #                     default accept explore bypass
+    Row.LOOK_KEPT: (ALLOW, ALLOW, ALLOW, ALLOW),
     Row.LOOK_INSIDE: (ASK, ALLOW, ALLOW, ALLOW),
     Row.LOOK_OUTSIDE: (ASK, ASK, ASK, ALLOW),
     Row.CHANGE_INSIDE: (ASK, ALLOW, DENY, ALLOW),
@@ -132,6 +134,8 @@ def _file_row(target: Target) -> Row:
 
 
 def _look_row(target: Target) -> Row:
+    if target.kept:
+        return Row.LOOK_KEPT
     if target.protected:
         return Row.LOOK_PROTECTED
     return Row.LOOK_INSIDE if target.inside else Row.LOOK_OUTSIDE

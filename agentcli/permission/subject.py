@@ -45,6 +45,8 @@ class Target:
     """Why nothing can open it (NUL, link loop ...)."""
     why: str = ""
     """What it is protected as, in a few words."""
+    kept: bool = False
+    """An output of this very session, to be looked at."""
 
 
 @dataclass(slots=True, frozen=True)

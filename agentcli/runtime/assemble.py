@@ -25,6 +25,7 @@ from agentcli.ledger.state import AgentState
 from agentcli.model.registry import ModelSpec, make_model
 from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.conversation import Conversation
+from agentcli.runtime.forking import write_fork
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.options import Options
 from agentcli.runtime.restore import Saved, restore, saved_of
@@ -90,8 +91,10 @@ def _prepare(options: Options) -> Prepared:
     store = SessionStore(paths.data_dir())
     opened = _session(store, options, here)
     try:
-        cwd = here if options.cwd or opened.saved is None else _saved_folder(opened.saved, here, notices)
-        place = find_place(cwd, options.add_dirs)
+        cwd = here if options.cwd or opened.saved is None else _saved_folder(opened.saved, here)
+        place = find_place(cwd, options.add_dirs, opened.session_id)
+        if opened.saved is not None and (opened.parent is None or not options.cwd):
+            notices += _moved(opened.saved, place.cwd)
         if place.root == place.home:
             notices.append("The root is your home folder: everything below it counts as inside.")
         spec = _model(settings, options, opened.saved, notices)
@@ -135,15 +138,17 @@ async def _open(options: Options, made: Prepared) -> Conversation:
     notices = list(made.notices)
     if opened.loaded is not None and opened.parent is None:
         notices += await agent.recover(from_log=True, records=opened.loaded.records)
-    conversation = Conversation(agent, keeper, place, made.settings, made.spec, tuple(notices))
-    if opened.parent is not None:
-        await conversation.begin_as_fork()
+    if opened.parent is not None and opened.loaded is not None:
+        await write_fork(await keeper.opened(), state, opened.loaded.records, opened.parent)
     elif opened.loaded is not None:
+        if saved is not None and saved.cwd != place.cwd:
+            await keeper.record("cwd", {"cwd": place.cwd, "root": place.root}, durable=True)
         if saved is not None and saved.mode != made.mode:
             await keeper.record("mode", {"mode": made.mode.value}, durable=True)
         if saved is not None and saved.model != made.spec.name:
             await keeper.record("model", {"model": made.spec.name, "api": made.spec.api})
-    return conversation
+    title = saved.title if saved is not None else ""
+    return Conversation(agent, keeper, place, made.settings, made.spec, tuple(notices), title)
 
 
 def _header(made: Prepared, opened: Opened) -> dict[str, Any]:
@@ -152,6 +157,7 @@ def _header(made: Prepared, opened: Opened) -> dict[str, Any]:
         "id": opened.session_id,
         "cwd": made.place.cwd,
         "root": made.place.root,
+        "title": opened.saved.title or None if opened.saved is not None else None,
         "parent": opened.parent,
         "created_at": now(),
         "mode": made.mode.value,
@@ -170,14 +176,18 @@ def _here() -> str:
         raise UsageError("the current folder is gone; --cwd DIR says another one") from error
 
 
-def _saved_folder(saved: Saved, here: str, notices: list[str]) -> str:
-    if saved.cwd and os.path.isdir(saved.cwd):
-        return saved.cwd
-    what = (
-        f"The folder of this session is gone ({saved.cwd})" if saved.cwd else "The folder of this session cannot be read any more"
-    )
-    notices.append(f"{what}; it goes on in {here}. --cwd says another one.")
-    return here
+def _saved_folder(saved: Saved, here: str) -> str:
+    return saved.cwd if saved.cwd and os.path.isdir(saved.cwd) else here
+
+
+def _moved(saved: Saved, cwd: str) -> list[str]:
+    """What to say of a session that goes on in another folder."""
+    if saved.cwd == cwd:
+        return []
+    if not saved.cwd:
+        return [f"The folder of this session cannot be read any more; it belongs to {cwd} from now on. --cwd says another one."]
+    gone = "" if os.path.isdir(saved.cwd) else ", which is gone"
+    return [f"This session was in {saved.cwd}{gone}; it belongs to {cwd} from now on. --cwd says another one."]
 
 
 def _session(store: SessionStore, options: Options, here: str) -> Opened:

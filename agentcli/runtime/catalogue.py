@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,17 @@ from agentcli import paths
 from agentcli.config.load import load_settings
 from agentcli.errors import SessionError, UsageError
 from agentcli.ledger.message import Msg
+from agentcli.runtime.where import folder
 from agentcli.session.search import Found
 from agentcli.session.store import SessionRow, SessionStore
 from agentcli.view.clean import clean
 
 BEFORE, AFTER = 40, 120
 """Characters of an excerpt around the words."""
+FIRST_STEP, LARGEST_STEP = 40, 1000
+"""Sessions that are looked at in one step; each one is twice as large as the one before."""
+NO_SESSION = "Its first line is not whole, so it is no session; `agentcli sessions verify` looks closer."
+NO_LOG = "It lies among the logs and is none."
 
 
 def theme_folders() -> list[Path]:
@@ -44,6 +50,61 @@ def session_row(prefix: str) -> SessionRow | str:
 def hidden_sessions(shown: Sequence[SessionRow]) -> list[str]:
     """The names of what lies among the logs and cannot be shown as a session."""
     return _store().strays({row.id for row in shown})
+
+
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """A session that could be gone on with, or a log that cannot be read as one: then `fault` says why."""
+
+    id: str
+    title: str = ""
+    cwd: str = ""
+    updated_at: str = ""
+    messages: int = 0
+    waiting: int = 0
+    held_by: str | None = None
+    here: bool = False
+    """It belongs to the folder of now."""
+    gone: bool = False
+    """Its folder is no more."""
+    fault: str = ""
+
+
+def session_choices(cwd: str | None) -> Iterator[list[Choice]]:
+    """All there is to go on with, the last used first, a few at each step; what is no session comes last."""
+    return _choices(folder(cwd or os.curdir), _store())
+
+
+def _choices(here: str, store: SessionStore) -> Iterator[list[Choice]]:
+    ids, broken, folders = store.ids(), list[Choice](), dict[str, bool]()
+    start, size = 0, FIRST_STEP
+    while start < len(ids):
+        found: list[Choice] = []
+        for session_id in ids[start : start + size]:
+            row = store.row(session_id)
+            if row is None:
+                broken.append(Choice(session_id, fault=NO_SESSION))
+            else:
+                found.append(_choice(row, here, folders))
+        yield found
+        start, size = start + size, min(2 * size, LARGEST_STEP)
+    yield [*broken, *(Choice(name, fault=NO_LOG) for name in store.strays(set(ids)))]
+
+
+def _choice(row: SessionRow, here: str, folders: dict[str, bool]) -> Choice:
+    if row.cwd not in folders:
+        folders[row.cwd] = os.path.isdir(row.cwd)
+    return Choice(
+        id=row.id,
+        title=row.title,
+        cwd=row.cwd,
+        updated_at=row.updated_at,
+        messages=row.messages,
+        waiting=row.waiting,
+        held_by=row.held_by,
+        here=row.cwd == here,
+        gone=bool(row.cwd) and not folders[row.cwd],
+    )
 
 
 @dataclass(slots=True, frozen=True)

@@ -31,4 +31,18 @@ class Compact:
     """What the summary should pay attention to."""
 
 
-Command: TypeAlias = SetMode | SetModel | Compact
+@dataclass(slots=True, frozen=True)
+class Rewind:
+    """Back to before an earlier message of the user; it and all behind it leaves the context, not the log."""
+
+    msg_id: str
+
+
+@dataclass(slots=True, frozen=True)
+class SetTitle:
+    """Another title of the session."""
+
+    title: str
+
+
+Command: TypeAlias = SetMode | SetModel | SetTitle | Compact | Rewind

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never, cast
+from typing import Literal, assert_never, cast
 
 from agentcli.agent.agent import Agent, Input
 from agentcli.agent.compact import NO_SUMMARY, PURPOSE, TRIGGER
-from agentcli.agent.context import NEVER_STARTED, covered
+from agentcli.agent.context import covered
 from agentcli.agent.window import BUSY
 from agentcli.config.load import resolve_model
 from agentcli.config.settings import Settings
 from agentcli.errors import AgentcliError, ConfigError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock
-from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionMode
-from agentcli.ledger.unfold import unfold
 from agentcli.model.registry import ModelSpec, make_model
-from agentcli.runtime.command import Command, Compact, SetMode, SetModel
+from agentcli.runtime.command import Command, Compact, Rewind, SetMode, SetModel, SetTitle
 from agentcli.runtime.keeper import Keeper
+from agentcli.runtime.replay import Replay
+from agentcli.runtime.title import title_of
+from agentcli.view.summary import plural
 from agentcli.workspace.root import Place
-
-FORKED = "never started (the question stays with the parent)."
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,6 +33,8 @@ class Status:
 
     session_id: str
     """Empty while no session was made."""
+    title: str
+    """As it was given; empty where none was."""
     reply_id: str
     """The current reply's; what an answer is for."""
     mode: PermissionMode
@@ -51,6 +52,16 @@ class Status:
     """A reply that was cut off; `stream(None)` continues it."""
     notices: tuple[str, ...]
     """Sentences for the user, to be shown once at start."""
+
+
+@dataclass(slots=True, frozen=True)
+class Earlier:
+    """A message of the user that can be gone back to."""
+
+    msg_id: str
+    text: str
+    at: str
+    """When it was said: ISO 8601, UTC."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -95,10 +106,17 @@ class Conversation:
     """One session with its agent."""
 
     def __init__(
-        self, agent: Agent, keeper: Keeper, place: Place, settings: Settings, spec: ModelSpec, notices: tuple[str, ...]
+        self,
+        agent: Agent,
+        keeper: Keeper,
+        place: Place,
+        settings: Settings,
+        spec: ModelSpec,
+        notices: tuple[str, ...],
+        title: str = "",
     ) -> None:
         self._agent, self._keeper, self._place, self._settings, self._spec = agent, keeper, place, settings, spec
-        self._notices = notices
+        self._notices, self._title = notices, title
         self._spent = self._made = self._context = 0
         for usage in (agent.state.apart, *(msg.usage for msg in agent.state.context)):
             if usage is not None:
@@ -113,6 +131,7 @@ class Conversation:
         agent, state = self._agent, self._agent.state
         return Status(
             session_id=state.session_id if self._keeper.made else "",
+            title=self._title,
             reply_id=state.reply_id,
             mode=state.permission_context.mode,
             model=self._spec.name,
@@ -148,19 +167,15 @@ class Conversation:
             summary_text=state.summary or "",
         )
 
-    def replay(self) -> Iterator[Msg | ev.AgentEvent]:
-        """The saved history: user messages whole, replies as their events, and where it was compressed."""
+    def replay(self) -> Replay:
+        """The saved history as it stands now: user messages whole, replies as their events, and where it was compressed."""
         state = self._agent.state
-        cut = self._cut()
-        for at, msg in enumerate(state.context):
-            if cut is not None and at == cut[0]:
-                yield cut[1]
-            if msg.role == "assistant":
-                yield from unfold(msg, state.session_id)
-            else:
-                yield msg
-        if cut is not None and cut[0] == len(state.context):
-            yield cut[1]
+        return Replay(state.context, state.session_id, self._cut())
+
+    def earlier(self) -> list[Earlier]:
+        """What the user said and still stands, newest first; each can be gone back to."""
+        said = [msg for msg in reversed(self._agent.state.context) if msg.role == "user"]
+        return [Earlier(msg.id, msg.get_text_content() or "", msg.created_at) for msg in said]
 
     def _cut(self) -> tuple[int, ev.ContextCompressedEvent] | None:
         """Before which message the part that is sent whole begins (the one that is cut in two counts to it)."""
@@ -213,6 +228,10 @@ class Conversation:
                 return await self._set_model(name, api)
             case Compact(focus):
                 return await self._compact(focus)
+            case SetTitle(title):
+                return await self._set_title(title)
+            case Rewind(msg_id):
+                return await self._rewind(msg_id)
             case _:
                 assert_never(command)
 
@@ -224,21 +243,6 @@ class Conversation:
         """Leave: the model's connection and the session's lock are given back."""
         await self._agent.model.close()
         await self._keeper.close()
-
-    async def begin_as_fork(self) -> None:
-        """Write the parent's messages as the beginning of a session of its own; what waits stays with the parent."""
-        state = self._agent.state
-        for msg in state.context:
-            for call in msg.open_calls():
-                for event in never_started(msg, call):
-                    msg.append_event(event)
-            msg.take_changes()
-            await self._keeper.said(msg)
-        state.questions.clear()
-        state.started.clear()
-        if state.compressed is not None:
-            body = state.compressed.model_dump(mode="json")
-            await self._keeper.record("summary", {"reply_id": "", "summary": state.summary, **body}, durable=True)
 
     def _count(self, event: ev.ModelCallEndEvent) -> None:
         self._spent += event.input_tokens
@@ -259,6 +263,18 @@ class Conversation:
         told = f" {done.summary}" if done.summary.startswith(NO_SUMMARY) else ""
         return f"Compressed: about {done.tokens_before:,} -> {done.tokens_after:,} tokens.{told}"
 
+    async def _set_title(self, title: str) -> str:
+        title = title_of(title)
+        await self._keeper.record("title", {"title": title}, durable=True)
+        self._title = title
+        return f"Title: {title}"
+
+    async def _rewind(self, msg_id: str) -> str:
+        past = await self._agent.rewind(msg_id)
+        self._context = round(self._agent.window.sizes().total)
+        gone = plural(len(past), "message")
+        return f"Back before this message: {gone} left the context, files stay as they are. The session keeps all of it."
+
     async def _set_model(self, name: str, api: str | None) -> str:
         wanted = cast("Literal['chat', 'responses'] | None", api)
         spec = resolve_model(self._settings, name, wanted, os.environ)
@@ -269,15 +285,3 @@ class Conversation:
         await old.close()
         await self._keeper.record("model", {"model": spec.name, "api": spec.api}, durable=True)
         return f"Model: {spec.name}"
-
-
-def never_started(msg: Msg, call: ToolCallBlock) -> list[ev.AgentEvent]:
-    """The result of a call that a fork leaves to its parent."""
-    ids: dict[str, Any] = {"reply_id": msg.id, "tool_call_id": call.id}
-    waits = call.state in ("asking", "submitted")
-    events: list[ev.AgentEvent] = []
-    if msg.result(call.id) is None:
-        events.append(ev.ToolResultStartEvent(**ids, tool_call_name=call.name))
-    events.append(ev.ToolResultTextDeltaEvent(**ids, delta=FORKED if waits else NEVER_STARTED))
-    events.append(ev.ToolResultEndEvent.model_validate({**ids, "state": "error"}))
-    return events

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agentcli import paths
+from agentcli.agent.context import NEVER_STARTED
 from agentcli.ledger import event as ev
-from agentcli.ledger.block import ToolCallBlock, now
+from agentcli.ledger.block import ToolCallBlock, ToolCallState, now
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionContext
-from agentcli.ledger.state import Started
-from agentcli.runtime.conversation import never_started
+from agentcli.ledger.state import AgentState, Started
 from agentcli.runtime.restore import restore, saved_of
 from agentcli.session.store import Loaded, SessionLog, SessionStore, new_session_id
 
+FORKED = "never started (the question stays with the parent)."
 RUNNING = "interrupted, effects unknown: this call had started when the fork was made, and its end is not known here."
 
 
-CARRIED = ("reply", "summary", "title")
-"""Records that say something of the messages; questions, starts and rules stay with the parent."""
+CARRIED = ("reply", "title")
+"""Records that go over as they are; questions, starts and rules stay with the parent."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,7 +43,7 @@ async def fork_session(prefix: str) -> Fork:
     fork = Fork(new_session_id(), parent, loaded.lost)
     log = await asyncio.to_thread(store.create, fork.id, _header(loaded, fork))
     try:
-        await _write(log, loaded, parent)
+        await write_fork(log, restore(loaded, parent, PermissionContext()), loaded.records, parent)
     except BaseException:
         log.close()
         store.remove(fork.id)
@@ -52,11 +53,12 @@ async def fork_session(prefix: str) -> Fork:
 
 
 def _header(loaded: Loaded, fork: Fork) -> dict[str, Any]:
-    saved, first = saved_of(loaded), loaded.header
+    saved = saved_of(loaded)
     return {
         "id": fork.id,
         "cwd": saved.cwd,
-        "root": first.get("root"),
+        "title": saved.title or None,
+        "root": saved.root,
         "parent": fork.parent,
         "created_at": now(),
         "mode": saved.mode.value if saved.mode else None,
@@ -65,27 +67,40 @@ def _header(loaded: Loaded, fork: Fork) -> dict[str, Any]:
     }
 
 
-async def _write(log: SessionLog, loaded: Loaded, parent: str) -> None:
-    state = restore(loaded, parent, PermissionContext())
+async def write_fork(log: SessionLog, state: AgentState, records: Sequence[Mapping[str, Any]], parent: str) -> None:
+    """Write the messages of a parent, and what is said of them, as the beginning of another session.
+
+    What waits stays with the parent; `state` is then that of the fork.
+    """
     for msg in state.context:
         for call in msg.open_calls():
             for event in _closing(msg, call, state.started.get(call.id)):
                 msg.append_event(event)
+        await asyncio.to_thread(log.blobs.carry, msg, parent)
         await log.kept(msg, durable=False)
-    for record in loaded.records:
+    state.questions.clear()
+    state.started.clear()
+    state.past_calls.clear()
+    for record in records:
         if record["type"] in CARRIED:
             await log.record(record["type"], record)
+    if state.compressed is not None:
+        await log.record("summary", {"summary": state.summary, **state.compressed.model_dump(mode="json")})
     # The last record makes all before it durable.
-    await log.record("forked", {"parent": parent}, durable=True)
+    await log.record("forked", {"parent": parent, "usage": state.apart.model_dump()}, durable=True)
 
 
 def _closing(msg: Msg, call: ToolCallBlock, started: Started | None) -> list[ev.AgentEvent]:
+    """The result of a call that a fork leaves to its parent."""
     if started is None or started.read_only:
-        return never_started(msg, call)
+        waits = call.state in (ToolCallState.ASKING, ToolCallState.SUBMITTED)
+        state, text = "error", FORKED if waits else NEVER_STARTED
+    else:
+        state, text = "interrupted", RUNNING
     ids: dict[str, Any] = {"reply_id": msg.id, "tool_call_id": call.id}
     events: list[ev.AgentEvent] = []
     if msg.result(call.id) is None:
         events.append(ev.ToolResultStartEvent(**ids, tool_call_name=call.name))
-    events.append(ev.ToolResultTextDeltaEvent(**ids, delta=RUNNING))
-    events.append(ev.ToolResultEndEvent.model_validate({**ids, "state": "interrupted"}))
+    events.append(ev.ToolResultTextDeltaEvent(**ids, delta=text))
+    events.append(ev.ToolResultEndEvent.model_validate({**ids, "state": state}))
     return events

@@ -82,7 +82,7 @@ async def _of_session(store: SessionStore, session_id: str) -> list[Waiting]:
     agent = _agent(loaded, session_id, PermissionContext(), Place.find(str(store.folder)))
     if row.held_by is None:
         # As a resume would find it. What a living process has allowed is on its way and is asked no more.
-        await agent.recover(from_log=True)
+        await agent.recover(from_log=True, records=loaded.records)
     asked = [call for call in agent.waiting if call.state == ToolCallState.ASKING]
     return [_waiting(row, agent, call, loaded) for call in asked]
 
@@ -108,7 +108,7 @@ async def previews_of(session_id: str) -> dict[str, Preview]:
     if not os.path.isdir(saved.cwd):
         where = f"is gone ({saved.cwd})" if saved.cwd else "is not known any more"
         raise UsageError(f"its folder {where}; answer with: agentcli run --resume {session_id} --cwd DIR --answer allow|deny")
-    place = find_place(saved.cwd, ())
+    place = find_place(saved.cwd, (), session_id)
     rules = [*load_settings(None).rules, *RulesFile(paths.config_dir()).load(place.root)]
     mode = saved.mode or PermissionMode.EXPLORE  # as a resume takes it where the log does not say it any more
     agent = _agent(loaded, session_id, PermissionContext(mode=mode, root=place.root, home=place.home, rules=rules), place)

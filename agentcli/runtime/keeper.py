@@ -11,6 +11,7 @@ from agentcli.errors import ConfigError, LogError
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionRule
 from agentcli.session.store import SessionLog, SessionStore
+from agentcli.workspace.whole import Spool
 
 
 class Keeper:
@@ -28,14 +29,14 @@ class Keeper:
         return self.log is not None
 
     async def said(self, msg: Msg) -> None:
-        await (await self._made()).said(msg)
+        await (await self.opened()).said(msg)
 
     async def kept(self, msg: Msg, *, durable: bool = True) -> None:
-        await (await self._made()).kept(msg, durable=durable)
+        await (await self.opened()).kept(msg, durable=durable)
 
     async def record(self, kind: str, body: Mapping[str, Any], *, durable: bool = False) -> None:
         if self.log is None and self._making is not None:
-            await self._made()
+            await self.opened()
         if self.log is None:
             # Nothing was said yet: what is changed now is what the session will begin with.
             self.header.update({key: value for key, value in body.items() if key in self.header})
@@ -53,13 +54,18 @@ class Keeper:
                     raise LogError(f"The rule {rule.text} could not be kept: {error}") from error
             await self.record("rule", rule.model_dump(mode="json"), durable=True)
 
+    async def keep(self) -> Spool:
+        log = await self.opened()
+        return await asyncio.to_thread(log.blobs.spool)
+
     async def close(self) -> None:
         if self._making is not None:
-            await self._made()
+            await self.opened()
         if self.log is not None:
             await asyncio.to_thread(self.log.close)
 
-    async def _made(self) -> SessionLog:
+    async def opened(self) -> SessionLog:
+        """The log, made where there is none."""
         if self.log is not None:
             return self.log
         making = self._making

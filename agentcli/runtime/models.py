@@ -29,7 +29,7 @@ def model_rows() -> list[ModelRow]:
     rows = [_row(current, True)] if current is not None else []
     if fault is not None:
         rows.append(ModelRow("(none)", "", "", False, fault))
-    named = [f"{name}/{model}" for name, provider in settings.providers.items() for model in provider.models]
+    named = [f"{name}/{model}" for name, provider in settings.providers.items() for model in provider.names]
     for name in [*named, "demo"]:
         if current is None or name != current.name:
             rows.append(_named(settings, name))

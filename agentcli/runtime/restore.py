@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from agentcli.agent.context import place_of
-from agentcli.ledger.block import ToolResultBlock
-from agentcli.ledger.message import Msg, Usage
+from agentcli.agent.rewind import memory_of
+from agentcli.ledger.message import Usage
 from agentcli.ledger.rule import PermissionContext, PermissionMode, PermissionRule
-from agentcli.ledger.state import AgentState, Compression, Question, Started, Task, ToolMemory
+from agentcli.ledger.state import AgentState, Compression, Question, Started
 from agentcli.session.store import Loaded
 
 
@@ -21,6 +20,9 @@ class Saved:
     """What a session was left with, beside its messages."""
 
     cwd: str
+    root: str
+    title: str
+    """Empty where none was given."""
     mode: PermissionMode | None
     """None where the log does not say it any more."""
     model: str
@@ -30,13 +32,18 @@ class Saved:
 def saved_of(loaded: Loaded) -> Saved:
     """The last values of what a session keeps."""
     mode, model, api = loaded.header.get("mode"), loaded.header.get("model"), loaded.header.get("api")
+    cwd, root, title = loaded.header.get("cwd"), loaded.header.get("root"), loaded.header.get("title")
     for record in loaded.records:
-        if record["type"] == "mode":
+        if record["type"] == "title":
+            title = record.get("title", title)
+        elif record["type"] == "cwd":
+            cwd, root = record.get("cwd", cwd), record.get("root", root)
+        elif record["type"] == "mode":
             mode = record.get("mode", mode)
         elif record["type"] == "model":
             model, api = record.get("model", model), record.get("api", api)
     known = PermissionMode(mode) if mode in set(PermissionMode) else None
-    return Saved(str(loaded.header.get("cwd", "")), known, str(model or ""), api)
+    return Saved(str(cwd or ""), str(root or ""), str(title or ""), known, str(model or ""), api)
 
 
 def restore(loaded: Loaded, session_id: str, permission: PermissionContext) -> AgentState:
@@ -45,26 +52,35 @@ def restore(loaded: Loaded, session_id: str, permission: PermissionContext) -> A
     last = context[-1] if context else None
     reply_id = last.id if last is not None and last.role == "assistant" else ""
     open_ids = {call.id for msg in context for call in msg.open_calls()}
-    state = AgentState(session_id=session_id, context=context, reply_id=reply_id, permission_context=permission)
-    state.tool_context = _memory(context)
+    state = AgentState(session_id=session_id, reply_id=reply_id, permission_context=permission, past_calls=loaded.past_calls)
+    state.context = context  # not above: each message would be validated once more
+    state.tool_context = memory_of(context)
     answered: set[Any] = set()
+    rewound, summary_stands = 0, True
     for record in loaded.records:
         match record["type"]:
             case "asked" if record.get("call_id") in open_ids:
                 _keep(state.questions, record, Question)
             case "started" if record.get("call_id") in open_ids:
                 _keep(state.started, record, Started)
+            case "rewind":
+                rewound = record["seq"]
+                state.apart = _added(state.apart, record.get("usage"))
+                if not summary_stands:
+                    state.summary = state.compressed = None
+            case "forked":
+                state.apart = _added(state.apart, record.get("usage"))
             case "rule":
                 _rule(permission, record)
             case "summary":
-                _compressed(state, record)
+                summary_stands = _compressed(state, record)
             case "reply":
                 answered.add(record.get("answers"))
             case "model_call" if record.get("reply_id") == reply_id:
                 state.cur_iter += 1
             case _:
                 continue
-    if last is not None:
+    if last is not None and loaded.starts[last.id] > rewound:
         state.unfinished = last.finished_reason is None if last.role == "assistant" else last.id not in answered
     return state
 
@@ -79,26 +95,27 @@ def _keep(into: dict[str, Any], record: dict[str, Any], form: type[Question] | t
             into[record["call_id"]] = Started(call_id=record["call_id"])
 
 
-def _compressed(state: AgentState, record: dict[str, Any]) -> None:
-    """The last summary whose place in the context is still known is the one that is sent."""
+def _compressed(state: AgentState, record: dict[str, Any]) -> bool:
+    """The last summary whose place in the context is still known is the one that is sent; whether this one's is."""
     if not record.get("reply_id"):
         state.apart = _added(state.apart, record.get("usage"))
     try:
         compressed = Compression.model_validate({key: record.get(key) for key in Compression.model_fields if key in record})
     except ValidationError:
-        return  # of another version: the whole context is sent
+        return False  # of another version: the whole context is sent
     marks = [mark for mark in (compressed.covers, compressed.trims) if mark is not None]
-    if marks and all(place_of(state.context, mark) is not None for mark in marks):
-        summary = record.get("summary")
-        state.summary, state.compressed = summary if isinstance(summary, str) else None, compressed
+    if not marks or any(place_of(state.context, mark) is None for mark in marks):
+        return False
+    summary = record.get("summary")
+    state.summary, state.compressed = summary if isinstance(summary, str) else None, compressed
+    return True
 
 
 def _added(usage: Usage, more: object) -> Usage:
     try:
-        given = Usage.model_validate(more or {})
+        return usage + Usage.model_validate(more or {})
     except ValidationError:
         return usage
-    return Usage(**{name: getattr(usage, name) + getattr(given, name) for name in Usage.model_fields})
 
 
 def _rule(permission: PermissionContext, record: dict[str, Any]) -> None:
@@ -110,23 +127,3 @@ def _rule(permission: PermissionContext, record: dict[str, Any]) -> None:
         return  # it granted something to another version; here it grants nothing
     if rule.source == "session":
         permission.rules.append(rule)
-
-
-def _memory(context: Iterable[Msg]) -> ToolMemory:
-    memory = ToolMemory()
-    for msg in context:
-        for block in msg.content:
-            if isinstance(block, ToolResultBlock):
-                _remember(memory, block.metadata)
-    return memory
-
-
-def _remember(memory: ToolMemory, metadata: dict[str, Any]) -> None:
-    seen, tasks = metadata.get("seen"), metadata.get("tasks")
-    if isinstance(seen, dict):
-        memory.read_files.update({str(path): str(digest) for path, digest in seen.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(tasks, list):
-        try:
-            memory.tasks = [Task.model_validate(task) for task in tasks]  # pyright: ignore[reportUnknownVariableType]
-        except ValidationError:
-            return

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from pydantic_core import from_json, to_jsonable_python
 
 from agentcli.ledger.block import BlockBase
 from agentcli.ledger.message import Msg
@@ -101,11 +101,8 @@ class Scan:
     """The length of what stays in the log."""
     open_end: bool = False
     """The last record is complete but for its newline."""
-
-    @property
-    def last_seq(self) -> int:
-        """The highest number in use."""
-        return self.lines[-1].record["seq"] if self.lines else 0
+    last_seq: int = 0
+    """The highest number in use."""
 
 
 def scan(raw: bytes) -> Scan:
@@ -126,6 +123,7 @@ def scan(raw: bytes) -> Scan:
         found.tail = raw[found.sound :]
         found.bad = {number: why for number, why in found.bad.items() if number < last}
     _check_order(found)
+    found.last_seq = found.lines[-1].record["seq"] if found.lines else 0
     return found
 
 
@@ -134,7 +132,7 @@ def read_line(line: bytes) -> dict[str, Any] | str:
     if line.strip(b"\0 \t\r") == b"":
         return "it is a run of NUL bytes" if b"\0" in line else "it is empty"
     try:
-        record = json.loads(line.decode("utf-8"))
+        record = _loads(line)
     except (ValueError, RecursionError):
         return "it is no JSON"
     if not isinstance(record, dict):
@@ -143,6 +141,14 @@ def read_line(line: bytes) -> dict[str, Any] | str:
     if not isinstance(known.get("seq"), int) or not isinstance(known.get("type"), str):
         return "it has no seq or no type"
     return known
+
+
+def _loads(line: bytes) -> Any:
+    try:
+        return from_json(line)  # half the time of json.loads
+    except ValueError:
+        # It is stricter: half a surrogate pair, and what is nested deeper than 200, are JSON all the same.
+        return json.loads(line.decode("utf-8"))
 
 
 def _check_order(found: Scan) -> None:

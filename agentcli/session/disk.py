@@ -75,6 +75,9 @@ class DiskIO:
     def rename(self, old: Path, new: Path) -> None:
         os.replace(old, new)
 
+    def link(self, old: Path, new: Path) -> None:
+        os.link(old, new, follow_symlinks=False)
+
     def unlink(self, path: Path) -> None:
         path.unlink()
 

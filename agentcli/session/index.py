@@ -22,6 +22,7 @@ PLAIN_MSG = re.compile(
     rb'\{"seq":\d+,"ts":"([^"\\]*)","type":"msg","msg":\{"id":"([^"\\]*)","name":"[^"\\]*","role":"assistant",'
 )
 """The head of a line of our own whose message needs no parsing to be counted."""
+MOVED = b'"type":"cwd"'
 TITLE_LENGTH = 60
 NAMES_SHOWN = 5
 WAITING = ("asking", "submitted")
@@ -57,9 +58,15 @@ class Tally:
 
     header: dict[str, Any] = field(default_factory=dict[str, Any])
     latest: dict[str, str] = field(default_factory=dict[str, str])
-    """The last value of `title`, `mode` and `model`."""
+    """The last value of `title`, `mode`, `model` and `cwd`."""
     said: str = ""
-    messages: set[str] = field(default_factory=set[str])
+    """The first text of the user that stands."""
+    said_in: str = ""
+    """The id of its message."""
+    messages: dict[str, None] = field(default_factory=dict[str, None])
+    """The ids of those that stand, in their order."""
+    past: set[str] = field(default_factory=set[str])
+    """The ids of those that were rewound."""
     calls: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """(Message id, call id) -> its state."""
     first_ts: str = ""
@@ -119,8 +126,24 @@ def last_of(folder: Path, cwd: str) -> str | None:
     """The last used session of a working folder."""
     for path in logs(folder):
         first = first_record(path)
-        if first is not None and first.get("type") == "session" and first.get("cwd") == cwd:
+        if first is not None and first.get("type") == "session" and (_moved_to(path) or first.get("cwd")) == cwd:
             return path.stem
+    return None
+
+
+def _moved_to(path: Path) -> str | None:
+    """The folder that a session was moved to; few were, so the log is only looked through for the word."""
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    at = raw.rfind(MOVED)
+    while at >= 0:
+        start = raw.rfind(b"\n", 0, at) + 1
+        record = read_line(raw[start:].split(b"\n", 1)[0])
+        if isinstance(record, dict) and record["type"] == "cwd" and isinstance(record.get("cwd"), str):
+            return record["cwd"]
+        at = raw.rfind(MOVED, 0, start)
     return None
 
 
@@ -138,7 +161,7 @@ def row_of(path: Path) -> SessionRow | None:
     return SessionRow(
         id=path.stem,
         title=latest.get("title") or one_line(tally.said),
-        cwd=str(header.get("cwd") or ""),
+        cwd=latest.get("cwd") or str(header.get("cwd") or ""),
         created_at=str(header.get("created_at") or tally.first_ts),
         updated_at=tally.last_ts,
         messages=len(tally.messages),
@@ -188,7 +211,7 @@ def _tally(path: Path) -> Tally | None:
 def _count(tally: Tally, line: bytes) -> None:
     head = PLAIN_MSG.match(line)
     if head and b'"type":"tool_call"' not in line and b'{"seq":' not in line[1:] and line.endswith(b"}}\n") and line.isascii():
-        tally.messages.add(head[2].decode())
+        _tell_of(tally, head[2].decode())
         _see(tally, head[1].decode())
         return
     record = read_line(line)
@@ -210,7 +233,9 @@ def _take(tally: Tally, record: dict[str, Any]) -> None:
             tally.header = record
             for key in ("title", "mode", "model"):
                 _latest(tally, key, record.get(key))
-        case "title" | "mode" | "model" as key:
+        case "rewind":
+            _rewind(tally, record.get("to"))
+        case "title" | "mode" | "model" | "cwd" as key:
             _latest(tally, key, record.get(key))
         case _:
             return
@@ -221,17 +246,36 @@ def _latest(tally: Tally, key: str, value: object) -> None:
         tally.latest[key] = one_line(value) if key == "title" else value
 
 
+def _tell_of(tally: Tally, msg_id: str) -> bool:
+    """Count a message; whether it stands."""
+    if msg_id in tally.past:
+        return False
+    tally.messages[msg_id] = None
+    return True
+
+
+def _rewind(tally: Tally, to: object) -> None:
+    ids = list(tally.messages)
+    past = set(ids[ids.index(str(to)) :] if to in tally.messages else ())
+    tally.past |= past
+    tally.messages = dict.fromkeys(msg_id for msg_id in ids if msg_id not in past)
+    tally.calls = {key: state for key, state in tally.calls.items() if key[0] not in past}
+    if tally.said_in in past:
+        tally.said = tally.said_in = ""
+
+
 def _take_msg(tally: Tally, msg: object) -> None:
     if not isinstance(msg, dict):
         return
     known = cast("dict[str, Any]", msg)
     msg_id = str(known.get("id"))
-    tally.messages.add(msg_id)
+    if not _tell_of(tally, msg_id):
+        return
     for block in _blocks(known.get("content")):
         if block.get("type") == "tool_call":
             tally.calls[msg_id, str(block.get("id"))] = str(block.get("state"))
         elif known.get("role") == "user" and not tally.said and isinstance(block.get("text"), str):
-            tally.said = block["text"]
+            tally.said, tally.said_in = block["text"], msg_id
 
 
 def _blocks(content: object) -> Iterator[dict[str, Any]]:

@@ -72,6 +72,11 @@ class SessionLog:
         given = {key: copy.deepcopy(value) for key, value in body.items() if key not in ENVELOPE}
         await self._write(Entry(kind, given, durable, ts=now()))
 
+    @property
+    def blobs(self) -> Blobs:
+        """What is too large for a line."""
+        return self._blobs
+
     def close(self) -> None:
         """Write what is under way, and let another process have the session."""
         if self._closed:

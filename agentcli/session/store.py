@@ -21,7 +21,7 @@ from agentcli.session.blob import Blobs
 from agentcli.session.codec import ENVELOPE, MAY_BE_NULL, line_of, scan
 from agentcli.session.disk import APPEND, NEW, READ, DiskIO, Grower, make_folder, saving
 from agentcli.session.index import SessionRow
-from agentcli.session.loaded import Loaded, load
+from agentcli.session.loaded import Loaded, load, no_collection
 from agentcli.session.lock import Hold, holder
 from agentcli.session.log import SessionLog
 from agentcli.session.remove import remove
@@ -75,8 +75,10 @@ class SessionStore:
             if os.fstat(fd).st_nlink == 0:
                 raise SessionError(f"there is no session {session_id}: it was removed just now")
             file = Grower(self._io, path, fd)
-            found = scan(read_all(fd))
-            loaded = load(session_id, found, blobs.fetch)
+            with no_collection():
+                found = scan(read_all(fd))
+                loaded = load(session_id, found, blobs.fetch)
+            loaded.lost += blobs.missing(loaded.messages)
             blobs.sweep()
             loaded.lost += repair(self._io, path, file, found)
             undo.pop_all()
@@ -88,14 +90,22 @@ class SessionStore:
         path = self._path(session_id)
         fd = self._open(path, READ)
         try:
-            found = scan(read_all(fd))
+            raw = read_all(fd)
         finally:
             self._io.close(fd)
-        loaded = load(session_id, found, Blobs(self._io, path).fetch)
+        blobs = Blobs(self._io, path)
+        with no_collection():
+            found = scan(raw)
+            loaded = load(session_id, found, blobs.fetch)
+        loaded.lost += blobs.missing(loaded.messages)
         under_way = b"\n" not in found.tail and holder(path) is not None
         if found.tail and not under_way:
             loaded.lost.append(f"the end of the session log is lost: its last {len(found.tail)} bytes are no whole record")
         return loaded
+
+    def outputs(self, session_id: str) -> str:
+        """The folder of a session's blobs."""
+        return str(Blobs(self._io, self._path(session_id)).folder)
 
     def find(self, prefix: str) -> str:
         """The one session whose id starts so; UsageError where there is none, or more."""

@@ -13,6 +13,7 @@ from agentcli.ledger.state import Started, ToolMemory
 from agentcli.permission.subject import Kind, Subject
 from agentcli.tool.preview import plain_preview
 from agentcli.workspace.root import Place
+from agentcli.workspace.whole import Keep
 
 Arguments = Mapping[str, Any]
 
@@ -29,6 +30,8 @@ class ToolContext:
     """Writes a record of its own into the session log (a command's pid and start time)."""
     look: Callable[[str], bool] | None = None
     """Whether a walk may look at a resolved path; None: at all that is not protected."""
+    keep: Keep | None = None
+    """Opens a file for an output that is too long to be told; None: there is no place for one."""
 
 
 @dataclass(slots=True)

@@ -67,11 +67,13 @@ def shell_subject(tool: str, command: str, place: Place) -> Subject:
 
 def _target(place: Place, located: Located, way: Way) -> Target:
     fault = located.fault or (None if way is Way.LOOK else _fault_of_change(located.path))
-    protected = located.protected if way is Way.LOOK else located.guarded
-    why = located.why
+    # One file by its name: a folder may hold links, and what a link leads to was resolved before.
+    kept = way is Way.LOOK and located.kept and not _is_folder(located.path)
+    protected = (located.protected and not kept) if way is Way.LOOK else located.guarded
+    why = "" if kept else located.why
     if way is Way.REMOVE and not protected and (held := place.holds(located.path)):
         protected, why = True, held
-    return Target(located.path, way, located.inside, protected, fault=fault, why=why)
+    return Target(located.path, way, located.inside, protected, fault=fault, why=why, kept=kept)
 
 
 def _fault_of_change(path: str) -> str | None:

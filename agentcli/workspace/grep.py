@@ -36,6 +36,8 @@ class Query:
     glob: str | None = None
     ignore_case: bool = False
     context: int = 0
+    most: int = FILE_MATCHES
+    """Matches of one file."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,7 +61,7 @@ def ripgrep_words(ripgrep: str, query: Query) -> list[str]:
     words = [
         ripgrep, "--no-config", "--no-messages", "--no-heading", "--with-filename", "--line-number", "--null", "--color=never",
         "--hidden", "--no-require-git", "--no-ignore-global", "--no-ignore-dot", "--sort=path", "--glob=!.git",
-        f"--max-count={FILE_MATCHES}", f"--max-columns={LINE_CHARS}", "--max-columns-preview", f"--max-filesize={FILE_BYTES}",
+        f"--max-count={query.most}", f"--max-columns={LINE_CHARS}", "--max-columns-preview", f"--max-filesize={FILE_BYTES}",
         f"--context={query.context}",
     ]  # fmt: skip
     words += ["--ignore-case"] if query.ignore_case else []
@@ -71,7 +73,8 @@ def own_words(query: Query) -> list[str]:
     """This module as a program, by the interpreter that runs us, wherever the package lies."""
     home = str(Path(__file__).parents[2])
     start = f"import sys; sys.path.insert(0, {home!r}); from agentcli.workspace.grep import main; main()"
-    words = [sys.executable, "-I", "-S", "-c", start, f"--top={query.top}", f"--context={query.context}"]
+    words = [sys.executable, "-I", "-S", "-c", start, f"--top={query.top}"]
+    words += [f"--context={query.context}", f"--max-count={query.most}"]
     words += ["--ignore-case"] if query.ignore_case else []
     words += [f"--glob={query.glob}"] if query.glob else []
     return [*words, f"--regexp={query.pattern}", "--", query.path]
@@ -89,13 +92,14 @@ def main() -> None:
     words = argparse.ArgumentParser()
     words.add_argument("--top")
     words.add_argument("--context", type=int)
+    words.add_argument("--max-count", type=int)
     words.add_argument("--ignore-case", action="store_true")
     words.add_argument("--glob")
     words.add_argument("--regexp")
     words.add_argument("path")
     given = words.parse_args()
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-    query = Query(given.regexp, given.path, given.top, given.glob, given.ignore_case, given.context)
+    query = Query(given.regexp, given.path, given.top, given.glob, given.ignore_case, given.context, given.max_count)
     try:
         wanted = re.compile(query.pattern, re.IGNORECASE if query.ignore_case else 0)
     except (re.error, OverflowError) as fault:
@@ -103,7 +107,7 @@ def main() -> None:
         sys.exit(2)
     found = False
     for path in files_of(query):
-        for line in hits_in(path, wanted, query.context):
+        for line in hits_in(path, wanted, query):
             found = True
             print(line)
     sys.stdout.flush()
@@ -120,13 +124,13 @@ def files_of(query: Query) -> Iterator[str]:
             yield entry.path
 
 
-def hits_in(path: str, wanted: re.Pattern[str], context: int) -> Iterator[str]:
-    lines = lines_of(path)
+def hits_in(path: str, wanted: re.Pattern[str], query: Query) -> Iterator[str]:
+    lines, context = lines_of(path), query.context
     last_shown = -1
     found = 0
     ahead = -1
     for number, line in enumerate(lines):
-        if found < FILE_MATCHES and wanted.search(line):
+        if found < query.most and wanted.search(line):
             found += 1
             first = max(last_shown + 1, number - context)
             if context and last_shown >= 0 and first > last_shown + 1:

@@ -1,4 +1,4 @@
-"""What is kept of a command's output while it is read: text, its head at once and its tail at the end, in bounded memory."""
+"""What is kept of an output while it comes: text, its head at once and its tail at the end, in bounded memory."""
 
 from __future__ import annotations
 
@@ -51,11 +51,13 @@ class Ends:
     """The head and the tail of a text that may be endless."""
 
     def __init__(self, head: int = HEAD_CHARS, tail: int = TAIL_CHARS) -> None:
+        self.most = head + tail
+        """So many characters are told whole."""
         self.room, self.tail_room = head, tail
         self.pieces: deque[str] = deque()
         self.held = 0
-        self.left_out = 0
-        self.lines = 0
+        self.gone = self.gone_lines = 0
+        self.lines = self.head_lines = 0
         self.last = ""
 
     def add(self, text: str) -> tuple[str, str]:
@@ -65,21 +67,32 @@ class Ends:
             self.last = text[-1]
         head, rest = text[: self.room], text[self.room :]
         self.room -= len(head)
+        self.head_lines += head.count("\n")
         if rest:
             self.pieces.append(rest)
             self.held += len(rest)
         while self.held - len(self.pieces[0] if self.pieces else "") >= self.tail_room:
-            gone = len(self.pieces.popleft())
-            self.held -= gone
-            self.left_out += gone
+            piece = self.pieces.popleft()
+            self.held -= len(piece)
+            self.gone += len(piece)
+            self.gone_lines += piece.count("\n")
         return head, rest
 
-    def tail(self) -> str:
-        """What comes after the head, with a word about what was left out between them."""
-        kept = "".join(self.pieces)
-        left_out = self.left_out + max(0, len(kept) - self.tail_room)
-        kept = kept[-self.tail_room :]
-        return f"\n[{left_out:,} characters left out]\n{kept}" if left_out else kept
+    def tail(self, where: str = "") -> str:
+        """What comes after the head; one line between them says what was left out, and `where` all of it is."""
+        held = "".join(self.pieces)
+        cut = max(0, len(held) - self.tail_room)
+        if not self.gone + cut:
+            return held
+        lines = self.gone_lines + held.count("\n", 0, cut)
+        counted = f"{lines:,} line{'' if lines == 1 else 's'}, " if lines else ""
+        told = f"{counted}{self.gone + cut:,} characters left out from line {self.head_lines + 1:,} on"
+        return f"\n[{told}{where and f'; {where}'}]\n{held[cut:]}"
+
+    @property
+    def cut(self) -> bool:
+        """Something is left out of what is told."""
+        return bool(self.gone) or self.held > self.tail_room
 
     @property
     def line_count(self) -> int:

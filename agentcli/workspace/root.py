@@ -22,6 +22,8 @@ FOREIGN = ("/proc", "/dev", "/sys")
 """The kernel's own names: never inside, whatever the root is."""
 PER_PROCESS = {"/proc/self": "/proc/self", "/proc/thread-self": "/proc/self/task/thread-self"}
 """Kept by name: who opens the path later is another process than who judges it."""
+OUTPUT = re.compile(r"[0-9a-f]{64}")
+"""The name of a kept output."""
 HOOKS_PATH = re.compile(r"^\s*hookspath\s*=\s*\"?([^\"\n]+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -40,6 +42,8 @@ class Located:
     """Changing it is asked one by one; every protected place is guarded too."""
     why: str = ""
     """What it is protected or guarded as, in a few words."""
+    kept: bool = False
+    """A name among the long outputs of this session: protected, but to be looked at."""
     means: str | None = None
     """Where a path with a fault would lead a process that stands in the working folder, should that be known."""
 
@@ -63,6 +67,8 @@ class Place:
     added: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     """Our own configuration and data folders: protected."""
+    kept: str = ""
+    """Where the long outputs of this session lie, in a folder of `settings`."""
     git: tuple[str, ...] = ()
     """Where the repository of the root keeps its own files and hooks, if not in `.git` itself."""
 
@@ -114,7 +120,8 @@ class Place:
         """What a resolved path is; looks at no disk."""
         inside = not below(path, FOREIGN) and below(path, (self.root, *self.added))
         if below(path, self.settings):
-            return Located(path, inside, protected=True, guarded=True, why="agentcli's own settings and sessions")
+            kept = os.path.dirname(path) == self.kept and OUTPUT.fullmatch(os.path.basename(path)) is not None
+            return Located(path, inside, protected=True, guarded=True, why="agentcli's own settings and sessions", kept=kept)
         if below(path, self.git):
             return Located(path, inside, protected=True, guarded=True, why="git's own files")
         guard = guard_of(path)

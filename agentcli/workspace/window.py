@@ -12,7 +12,8 @@ from agentcli.workspace.files import WHOLE_BYTES, digest, opened, read_all
 from agentcli.workspace.text import BINARY_LOOK, is_binary, writing_of
 
 LINE_CHARS = 2_000
-WINDOW_CHARS = 100_000
+WINDOW_CHARS = 90_000
+"""With the longest line behind it still less than what a result may hold, so that nothing is left out of a window."""
 IMAGE_BYTES = 5 * 1024 * 1024
 IMAGES = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg", b"GIF87a": "image/gif", b"GIF89a": "image/gif"}
 
@@ -81,7 +82,7 @@ def numbered(file: BinaryIO, offset: int, limit: int) -> tuple[tuple[str, ...], 
         if len(lines) >= limit or room <= 0:
             return tuple(lines), True
         lines.append(f"{number:>6}\t{line}")
-        room -= len(line)
+        room -= len(lines[-1]) + 1
     return tuple(lines), False
 
 

@@ -7,7 +7,7 @@ FLAGS = {
     "resume": None, "continue_": False, "fork": False, "explore": False, "mode": None, "model": None, "api": None, "cwd": None,
     "add_dir": [], "max_iters": None, "external_tools": None, "theme": None,
 }  # fmt: skip
-CHAT = {"command": "chat", "prompt": None, **FLAGS}
+CHAT = {"command": "chat", "prompt": None, "pick": False, **FLAGS}
 RUN = {
     "command": "run",
     "prompt": None,
@@ -33,6 +33,18 @@ def test_modes_are_those_of_the_ledger():
         (["--explore"], {**CHAT, "explore": True, "mode": "explore"}),
         (["chat", "fix it", "--model", "demo"], {**CHAT, "prompt": "fix it", "model": "demo"}),
         (["chat", "--resume", "abc"], {**CHAT, "resume": "abc"}),
+        (["chat", "--resume=abc"], {**CHAT, "resume": "abc"}),
+        (["chat", "--resume", "abc", "go"], {**CHAT, "resume": "abc", "prompt": "go"}),
+        (["chat", "go", "--resume", "abc"], {**CHAT, "resume": "abc", "prompt": "go"}),
+        (["chat", "--resume", "abc", "fix the bug"], {**CHAT, "resume": "abc", "prompt": "fix the bug"}),
+        (["chat", "--resume"], {**CHAT, "pick": True}),
+        (["--resume"], {**CHAT, "pick": True}),
+        (["chat", "--resume", ""], {**CHAT, "pick": True}),
+        (["chat", "--resume", "--explore"], {**CHAT, "pick": True, "explore": True, "mode": "explore"}),
+        (["chat", "--resume", "--fork"], {**CHAT, "pick": True, "fork": True}),
+        (["chat", "--resume", "fix the bug"], {**CHAT, "pick": True, "prompt": "fix the bug"}),
+        (["chat", "fix", "--resume"], {**CHAT, "pick": True, "prompt": "fix"}),
+        (["chat", "--resume", "--", "-x"], {**CHAT, "pick": True, "prompt": "-x"}),
         (["run", "go"], {**RUN, "prompt": "go"}),
         (["run"], {**RUN, "read_stdin": True}),
         (["run", "-"], {**RUN, "read_stdin": True}),
@@ -93,6 +105,10 @@ def test_a_command_line_as_data(words, chosen):
         ["run", "one", "two"],
         ["run", "-", "-"],
         ["run", "--resume"],
+        ["run", "--resume", ""],
+        ["run", "--resume", "--explore", "go"],
+        ["chat", "--resume", "--continue"],
+        ["chat", "--resume", "fix the bug", "and that"],
         ["sessions"],
         ["sessions", "rm"],
         ["sessions", "rm", "a", "b"],

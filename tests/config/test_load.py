@@ -1,7 +1,7 @@
 import pytest
 
 from agentcli.config.load import NoModelNamed, load_settings, resolve_model
-from agentcli.config.settings import Permissions, Provider, Settings
+from agentcli.config.settings import Model, Permissions, Provider, Settings
 from agentcli.errors import ConfigError, UsageError
 from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
 from agentcli.model.spec import ModelSpec
@@ -53,6 +53,45 @@ def test_the_whole_file_is_read(written):
     )
 
 
+def test_a_model_is_a_name_or_a_table(written):
+    written("""
+        context_size = 32000
+        [providers.local]
+        models = ["qwen", { name = "small", context_size = 8192 }]
+        [providers.far]
+        models = [{ name = "large", context_size = 400000 }]
+    """)
+    assert load_settings(env={}) == Settings(
+        context_size=32_000,
+        providers={
+            "local": Provider(models=(Model(name="qwen"), Model(name="small", context_size=8_192))),
+            "far": Provider(models=(Model(name="large", context_size=400_000),)),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "env", "size"),
+    [
+        ("local/small", {}, 8_192),
+        ("local/qwen", {}, 32_000),
+        ("small", {}, 8_192),
+        ("local/other", {}, 32_000),
+        ("local/small", {"OPENAI_BASE_URL": "http://here/v1"}, 8_192),
+        ("small", {"OPENAI_BASE_URL": "http://here/v1"}, 32_000),
+        ("demo", {}, None),
+    ],
+)
+def test_the_context_is_the_models_own_or_that_of_all(flag, env, size):
+    models = (Model(name="qwen"), Model(name="small", context_size=8_192))
+    settings = Settings(context_size=32_000, providers={"local": Provider(base_url="http://local/v1", models=models)})
+    assert resolve_model(settings, flag, None, env).context_size == size
+
+
+def test_without_a_size_the_context_is_not_known():
+    assert resolve_model(SETTINGS, "local/qwen", None, {}).context_size is None
+
+
 def test_rules_are_the_users_by_behaviour():
     rules = Permissions(allow=("Read(**)",), ask=("Bash",), deny=("Bash(rm:*)",)).rules()
     assert rules == [
@@ -72,6 +111,10 @@ def test_rules_are_the_users_by_behaviour():
         ('mode = "explore"', "unknown key mode; did you mean permissions.mode?"),
         ("warnings = []", "unknown key warnings"),
         ("zzz = 1", "unknown key zzz"),
+        (
+            '[providers.p]\nmodels = ["a", { name = "b", context = 1 }]',
+            "unknown key providers.p.models.1.context; did you mean providers.p.models.1.context_size?",
+        ),
     ],
 )
 def test_an_unknown_key_is_a_warning_that_names_the_nearest_one(written, text, warning):
@@ -90,6 +133,12 @@ def test_an_unknown_key_is_a_warning_that_names_the_nearest_one(written, text, w
         ("permissions = 3", ["permissions"]),
         ("[providers]\nx = 3", ["providers.x"]),
         ("max_iters = 0", ["max_iters"]),
+        ('context_size = "8k"', ["context_size", "8k"]),
+        ("[providers.p]\nmodels = [3]", ["config.toml", "providers.p.models.0", "3"]),
+        ('[providers.p]\nmodels = "a"', ["providers.p.models", "'a'"]),
+        ("[providers.p]\nmodels = [{ context_size = 8000 }]", ["providers.p.models.0.name"]),
+        ('[providers.p]\nmodels = [{ name = "a", context_size = 8 }]', ["providers.p.models.0.context_size", "1000", "8"]),
+        ('[providers.p]\nmodels = [{ name = "a", context_size = true }]', ["providers.p.models.0.context_size", "True"]),
     ],
 )
 def test_a_wrong_value_names_file_key_and_fault(written, text, parts):

@@ -82,6 +82,9 @@ class FakeJournal:
     async def granted(self, rules):
         self._write("granted", [rule.text for rule in rules])
 
+    async def keep(self):
+        return None
+
     @property
     def kinds(self):
         return [line[0] for line in self.lines]

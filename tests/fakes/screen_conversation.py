@@ -10,15 +10,23 @@ from agentcli.ledger.block import ToolCallBlock
 from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.rule import PermissionMode, PermissionRule
-from agentcli.runtime.command import Compact, SetMode, SetModel
+from agentcli.runtime.command import Compact, Rewind, SetMode, SetModel, SetTitle
 from agentcli.runtime.conversation import ContextReport, Status
 
 REPLY = "r1"
 
 
+@dataclasses.dataclass(frozen=True)
+class FakeEarlier:
+    msg_id: str
+    text: str
+    at: str = "2020-01-01T10:00:00+00:00"  # so long ago that its age is shown as a day
+
+
 def status(**changes):
     values = dict(
         session_id="k7f3abcdefgh2345",
+        title="",
         reply_id="",
         mode=PermissionMode.DEFAULT,
         model="gpt-5.1",
@@ -37,6 +45,19 @@ def status(**changes):
     return Status(**{**values, **changes})
 
 
+class FakeReplay:
+    """A history that is shown as if it were one message."""
+
+    def __init__(self, history):
+        self.history = history
+
+    def __len__(self):
+        return 1 if self.history else 0
+
+    def part(self, start, end):
+        return iter(self.history if end > start else [])
+
+
 class FakeConversation:
     """Each stream plays the next script: events, numbers (seconds to wait) and asyncio.Events."""
 
@@ -49,6 +70,8 @@ class FakeConversation:
         self.steered = []
         self.interrupted = asyncio.Event()
         self.closed = False
+        self.said_before = []
+        """What can be gone back to, newest first; each with the history that stands then."""
 
     @property
     def status(self):
@@ -61,7 +84,10 @@ class FakeConversation:
         self._status = dataclasses.replace(self._status, **changes)
 
     def replay(self):
-        yield from self.history
+        return FakeReplay(self.history)
+
+    def earlier(self):
+        return [earlier for earlier, _ in self.said_before]
 
     async def stream(self, inputs):
         self.inputs.append(inputs)
@@ -108,6 +134,14 @@ class FakeConversation:
                 return f"Model: {name}"
             case Compact():
                 return "Compressed: about 9,000 -> 900 tokens."
+            case Rewind(msg_id):
+                at = next(place for place, (earlier, _) in enumerate(self.said_before) if earlier.msg_id == msg_id)
+                self.history = self.said_before[at][1]
+                del self.said_before[: at + 1]
+                return "Gone back; files are as they are."
+            case SetTitle(title):
+                self._status = dataclasses.replace(self._status, title=title)
+                return f"Title: {title}"
 
     async def warm(self):
         pass

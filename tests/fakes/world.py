@@ -166,6 +166,13 @@ class Witness:
         """Messages that were refused; where only the sync failed they are on disk all the same."""
         self.refused = False
 
+    def forget(self, msg_ids):
+        """These were rewound."""
+        for known in (self.taken, self.durable, self.tried):
+            for msg_id in msg_ids & known.keys():
+                del known[msg_id]
+        self.owed -= msg_ids
+
     async def said(self, msg):
         await self._write(self.inner.said(msg), msg, durable=True, owed=False)
 
@@ -174,6 +181,9 @@ class Witness:
 
     async def record(self, kind, body, *, durable=False):
         await self._write(self.inner.record(kind, body, durable=durable), None, durable=durable)
+
+    async def keep(self):
+        return await self.inner.keep()
 
     async def granted(self, rules):
         await self._write(self.inner.granted(rules), None, durable=True)

@@ -1,8 +1,11 @@
+import os
+
 import pytest
 
 from agentcli.errors import SessionError, UsageError
+from agentcli.ledger.message import UserMsg
 from agentcli.runtime import catalogue
-from agentcli.runtime.catalogue import Health
+from agentcli.runtime.catalogue import NO_LOG, NO_SESSION, Choice, Health
 from tests.fakes.agent import call
 
 OVER = [{"text": "over"}]
@@ -68,3 +71,32 @@ async def test_a_removed_session_is_gone(home):
     assert catalogue.remove_session(session) == [f"{session}.jsonl"]
     assert catalogue.session_rows() == []
     assert list(catalogue.verify_sessions(None)) == []
+
+
+async def test_what_can_be_gone_on_with_names_the_folder_and_what_is_no_session(home, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    here, _ = await home.play(OVER, say="the first")
+    there, _ = await home.play([call("c1", "Bash", command="touch x")], say="the second", cwd=str(elsewhere))
+    elsewhere.rmdir()
+    home.log("a" * 16).write_bytes(b"")
+    home.log("b" * 16).mkdir()
+    found = {choice.id: choice for step in catalogue.session_choices(None) for choice in step}
+    rows = {row.id: row for row in catalogue.session_rows()}
+    assert found == {
+        there: Choice(there, "the second", str(elsewhere), rows[there].updated_at, 2, waiting=1, gone=True),
+        here: Choice(here, "the first", str(home.project), rows[here].updated_at, 2, here=True),
+        "a" * 16: Choice("a" * 16, fault=NO_SESSION),
+        f"{'b' * 16}.jsonl": Choice(f"{'b' * 16}.jsonl", fault=NO_LOG),
+    }
+    with pytest.raises(UsageError, match="there is no such folder"):
+        catalogue.session_choices(str(elsewhere))
+
+
+async def test_a_session_that_somebody_writes_says_who(home):
+    conversation = await home.open(OVER)
+    _ = [event async for event in conversation.stream(UserMsg(content="go"))]
+    held = [choice.held_by for step in catalogue.session_choices(None) for choice in step]
+    await conversation.close()
+    after = [choice.held_by for step in catalogue.session_choices(None) for choice in step]
+    assert (held, after) == ([str(os.getpid())], [None])

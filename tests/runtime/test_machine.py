@@ -171,11 +171,12 @@ ACTIONS = {
     ),
     "restart": st.fixed_dictionaries({"how": st.sampled_from(["leave", "leave", "kill", "power", "json", "json", "mend"])}),
     "cut": st.fixed_dictionaries({"share": st.floats(0, 1)}),
+    "rewind": st.fixed_dictionaries({"share": st.floats(0, 1)}),
 }
 """What may be done -> what is drawn for it."""
-IDLE = {"say": 8, "refused": 1, "meanwhile": 2, "break_disk": 1, "restart": 1, "cut": 1}
-LEFT_OFF = {"go_on": 6, "say": 3, "refused": 1, "meanwhile": 1, "restart": 1}
-WAITS = {"interrupt": 1, "go_on": 1, "refused": 2, "meanwhile": 2, "break_disk": 1, "restart": 2, "cut": 1}
+IDLE = {"say": 8, "rewind": 1, "refused": 1, "meanwhile": 2, "break_disk": 1, "restart": 1, "cut": 1}
+LEFT_OFF = {"go_on": 6, "rewind": 1, "say": 3, "refused": 1, "meanwhile": 1, "restart": 1}
+WAITS = {"interrupt": 1, "rewind": 1, "go_on": 1, "refused": 2, "meanwhile": 2, "break_disk": 1, "restart": 2, "cut": 1}
 ASKS = {**WAITS, "allow": 6, "answer": 7}
 HANDED_OUT = {**WAITS, "deliver": 8}
 BOTH = {**ASKS, **HANDED_OUT}
@@ -573,6 +574,29 @@ class Machine(RuleBasedStateMachine):
             except Died:
                 self.die(power=False)
 
+    def rewind(self, share):
+        """Back to before any message of the user; where that is refused it may or may not be on disk."""
+        said = [msg.id for msg in self.state.context if msg.role == "user"]
+        if not said:
+            return
+        msg_id = said[round(share * (len(said) - 1))]
+        ids = [msg.id for msg in self.state.context]
+        kept = ids[: ids.index(msg_id)]
+        gone, journal = set(ids) - set(kept), self.world.journal
+        self.paused, self.accepted = {}, set()
+        try:
+            self.run(self.agent.rewind(msg_id))
+        except Died:
+            journal.forget(gone)
+            self.die(power=False)
+        except LogError:
+            journal.forget(gone)
+            journal.in_doubt |= gone
+        else:
+            journal.forget(gone)
+            assert [msg.id for msg in self.state.context] == kept
+            assert not self.agent.waiting and not self.agent.unfinished
+
     # -- the disk and the process -------------------------------------------------------------
 
     def break_disk(self, after, how, only):
@@ -724,7 +748,7 @@ class Machine(RuleBasedStateMachine):
         if world.journal.refused or world.journal.tried or not world.log_path.exists() or world.disk.dead:
             return
         saved = InlineStore(world.data).read(SESSION)
-        ledger = [msg for msg in self.state.context if msg.content]
+        ledger = [msg for msg in self.state.context if msg.content and msg.id not in world.journal.in_doubt]
         if any(msg._changed for msg in ledger):
             return
         saved.messages = [msg for msg in saved.messages if msg.id not in world.journal.in_doubt]

@@ -31,8 +31,15 @@ def test_head_and_tail_are_kept_and_the_rest_is_counted(pieces):
     head = "".join(ends.add(piece)[0] for piece in pieces)
     text = "".join(pieces)
     out = len(text) - 30
-    wanted = text if out <= 0 else f"{text[:10]}\n[{out:,} characters left out]\n{text[-20:]}"
-    assert (head + ends.tail(), ends.line_count) == (wanted, len(text.split("\n")) - (text[-1:] in ("", "\n")))
+    lines = text[10 : 10 + out].count("\n") if out > 0 else 0
+    counted = f"{lines} line{'s' * (lines != 1)}, " if lines else ""
+    line = f"[{counted}{out:,} characters left out from line {text[:10].count(chr(10)) + 1} on; here]"
+    wanted = text if out <= 0 else f"{text[:10]}\n{line}\n{text[-20:]}"
+    assert (head + ends.tail("here"), ends.cut, ends.line_count) == (
+        wanted,
+        out > 0,
+        len(text.split("\n")) - (text[-1:] in ("", "\n")),
+    )
 
 
 def test_memory_is_bounded():

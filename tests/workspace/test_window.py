@@ -45,3 +45,11 @@ def test_an_image_is_told_by_its_bytes(tmp_path):
 def test_a_pipe_is_refused_at_once():
     with pytest.raises(ToolError, match="device"):
         window("/dev/zero", 1, 1)
+
+
+@pytest.mark.parametrize("length", [0, 1, 80, LINE_CHARS - 1, LINE_CHARS * 3])
+def test_a_window_fits_whole_into_a_result(tmp_path, length):
+    path = tmp_path / "f"
+    path.write_text(("x" * length + "\n") * 100_000 if length < 100 else ("x" * length + "\n") * 100)
+    seen = window(str(path), 1, 100_000)
+    assert len("\n".join(seen.lines)) < 99_000 and seen.more

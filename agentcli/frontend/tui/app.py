@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 USAGE = 2
 
 
-def run_chat(options: Options | Callable[[], Options], prompt: str | None) -> int:
+def run_chat(options: Options | Callable[[], Options], prompt: str | None, *, pick: bool = False) -> int:
     """The screen, from the first frame to the last line; the exit code.
 
     Args:
         options: what the flags say, or who reads them: then the runtime is loaded behind the first frame.
+        pick: the user picks a saved session first.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         _say("chat needs a terminal; `agentcli run` works without one")
@@ -37,7 +38,7 @@ def run_chat(options: Options | Callable[[], Options], prompt: str | None) -> in
         terminal.take()
         from agentcli.frontend.tui.play import play
 
-        ending = play(options, prompt, terminal)
+        ending = play(options, prompt, terminal, pick=pick)
     except AgentcliError as exc:
         terminal.restore()
         _say(str(exc))

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from agentcli.errors import AgentcliError, RefusedInput, StaleAnswer
+from agentcli.frontend.tui.transcript.earlier import Earlier, show
 from agentcli.frontend.tui.transcript.feed import Feed
+from agentcli.frontend.tui.transcript.pages import Past
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import TextBlock, ToolCallBlock
 from agentcli.ledger.message import Msg, UserMsg
@@ -83,15 +85,16 @@ class Bridge:
     # -- the beginning -------------------------------------------------------------------------
 
     async def replay(self) -> bool:
-        """Show what was; whether there was anything."""
-        found = False
+        """Show what was, its last message at once and the earlier ones where somebody looks; whether there was anything."""
+        replay = self.conversation.replay()
+        live = max(0, len(replay) - 1)
+        if live:
+            self.feed.page.add(Past(Earlier(replay, live)))
+        found = live > 0
         breath = time.monotonic()
-        for item in self.conversation.replay():
+        for item in replay.part(live, len(replay)):
             found = True
-            if isinstance(item, Msg):
-                self.feed.say(item)
-            else:
-                self.feed.take(item)
+            show(item, self.feed)
             self.limited = isinstance(item, ev.ReplyEndEvent) and item.finished_reason is ev.ReplyEndReason.EXCEED_MAX_ITERS
             if time.monotonic() - breath > 5 * BREATH:
                 await asyncio.sleep(0)

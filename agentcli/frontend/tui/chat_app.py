@@ -1,50 +1,158 @@
-"""The Textual application: themes, one screen, and an honest end when something of ours breaks."""
+"""The Textual application: themes, one chat at a time, and an honest end when something of ours breaks."""
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import traceback
 from typing import Any, ClassVar
 
-from textual.app import App
+from rich.segment import Segment
+from textual.app import App, ComposeResult
 from textual.screen import Screen
 
+from agentcli.errors import AgentcliError
+from agentcli.frontend.tui.choosing import COPY_KEY, SESSIONS, session_entry, utc_now
+from agentcli.frontend.tui.opening import Opener
 from agentcli.frontend.tui.screens.chat import ChatScreen
+from agentcli.frontend.tui.screens.pick import Picked, PickScreen
 from agentcli.frontend.tui.themes import Wardrobe, role_variables
+from agentcli.frontend.tui.transcript.ink import Ink
+from agentcli.frontend.tui.widgets.rows import Rows
 from agentcli.runtime.conversation import Conversation
 from agentcli.view.theme import PLAIN
 
 STOP_WITHIN = 3.0
 """Seconds that a running reply has for its end; a command ends within two."""
 
+OPENING = "Opening the session …"
+
+
+class Ground(Screen[None]):
+    """What is behind the picker before there is a chat."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = Rows()
+
+    def compose(self) -> ComposeResult:
+        """One line."""
+        yield self._words
+
+    def say(self, sentence: str, ink: Ink) -> None:
+        """Show a sentence."""
+        self._words.show([[], [Segment(f"  {sentence}")]], ink.muted)
+
 
 class ChatApp(App[None], inherit_bindings=False):
-    """`agentcli chat` on Textual."""
+    """`agentcli chat` on Textual.
+
+    Args:
+        conversation: None lets the user pick a session first.
+        opener: opens the sessions that are picked.
+    """
 
     TITLE = "agentcli"
-    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss", "screens/pick.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
     ENABLE_COMMAND_PALETTE = False
     PAUSE_GC_ON_SCROLL = True
 
-    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None = None) -> None:
+    def __init__(
+        self, conversation: Conversation | None, wardrobe: Wardrobe, prompt: str | None = None, opener: Opener | None = None
+    ) -> None:
         super().__init__()
         self.animation_level = "none"
-        self.conversation, self.wardrobe = conversation, wardrobe
-        self._prompt = prompt
-        self.chat: ChatScreen | None = None
-        self._leaving = False
+        self.wardrobe = wardrobe
+        self._prompt, self._opener = prompt, opener
+        self.chat = self._chat(conversation) if conversation is not None else None
+        self._ground = Ground()
+        self._leaving = self._picking = False
         self.fault = ""
         """The traceback of a fault of ours, to be shown when the terminal is itself again."""
         wardrobe.dress(self)
 
+    def _chat(self, conversation: Conversation) -> ChatScreen:
+        prompt, self._prompt = self._prompt, None
+        return ChatScreen(conversation, self.wardrobe, prompt, self.leave, self.pick_session if self._opener else None)
+
     def get_default_screen(self) -> Screen[Any]:
-        """The chat."""
-        self.chat = ChatScreen(self.conversation, self.wardrobe, self._prompt, self.leave)
-        return self.chat
+        """The chat, or an empty ground for what it is picked from."""
+        screen = self.chat if self.chat is not None else self._ground
+        # Textual gives its first screen no callback, but takes one away when it is switched.
+        screen._push_result_callback(self, None)  # pyright: ignore[reportPrivateUsage]
+        return screen
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Themes of Textual's own know nothing of our roles."""
         return role_variables(PLAIN)
+
+    # -- which session -------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Without a conversation the first thing is to pick one."""
+        if self.chat is None:
+            self.pick_session()
+
+    def pick_session(self) -> None:
+        """Let the user pick a session, and go on with it; what is on the screen is left properly."""
+        if self._opener is not None and not self._picking:
+            self._picking = True
+            self.run_worker(self._pick(self._opener), group="pick")
+
+    async def _pick(self, opener: Opener) -> None:
+        try:
+            said = ""
+            while (picked := await self._picked(opener, said)) is not None:
+                said = await self._go_on_with(opener, picked)
+                if not said:
+                    return
+            if self.chat is None:
+                self.exit()
+        finally:
+            self._picking = False
+
+    async def _picked(self, opener: Opener, said: str) -> Picked | None:
+        """What is picked; the list fills while it is open."""
+        screen = PickScreen(SESSIONS, self.wardrobe.ink, complete=False)
+        screen.say(said)
+        reading = self.run_worker(self._fill(screen, opener), group="choices")
+        try:
+            return await self.push_screen_wait(screen)
+        finally:
+            reading.cancel()
+
+    async def _fill(self, screen: PickScreen, opener: Opener) -> None:
+        now, open_id = utc_now(), self.chat.conversation.status.session_id if self.chat is not None else ""
+        steps = opener.choices()
+        try:
+            while (step := await asyncio.to_thread(next, steps, None)) is not None:
+                screen.add(session_entry(choice, now, open_id) for choice in step)
+            screen.add((), complete=True)
+        except AgentcliError as error:
+            screen.add((), complete=True)
+            screen.say(str(error))
+
+    async def _go_on_with(self, opener: Opener, picked: Picked) -> str:
+        """Show another session; a sentence where that cannot be."""
+        before = self.chat
+        if before is not None:
+            before.say(OPENING)
+        else:
+            self._ground.say(OPENING, self.wardrobe.ink)
+        try:
+            conversation = await opener.resume(picked.key, fork=picked.how == COPY_KEY)
+        except AgentcliError as error:
+            if before is not None:
+                before.say("")
+            return str(error)
+        if before is not None:
+            await self.stop()
+            await opener.close(before.conversation)
+        self.chat = self._chat(conversation)
+        await self.switch_screen(self.chat)  # pyright: ignore[reportUnknownMemberType]
+        return ""
+
+    # -- the end -------------------------------------------------------------------------------
 
     def leave(self, code: int = 0) -> None:
         """Leave as soon as the running reply has ended as interrupted, or after a while without it."""

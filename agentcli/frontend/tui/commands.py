@@ -11,6 +11,9 @@ COMMANDS = {
     "model": "NAME: answer with another model from now on",
     "context": "what the next request holds",
     "compact": "summarise the older part of the context now; words after it say what matters",
+    "rewind": "go back to before an earlier message (esc esc)",
+    "title": "TEXT: what the session is called",
+    "resume": "go on with another session",
     "theme": "NAME: other colours",
     "quit": "leave; the session is kept",
 }

@@ -43,8 +43,26 @@ CONFIRM_MOVES = {
 }
 """Keys that only look."""
 
+PICK_KEYS = {
+    "enter": "take",
+    "escape": "leave",
+    "tab": "hidden",
+    "backspace": "rub",
+    "ctrl+h": "rub",
+    "ctrl+w": "word",
+    "ctrl+u": "clear",
+    "up": "up",
+    "down": "down",
+    "pageup": "page_up",
+    "pagedown": "page_down",
+    "home": "top",
+    "end": "bottom",
+}
+"""Keys of a list to pick from; letters filter it."""
+
 HELP = (
     "enter sends (while a reply runs: is told to it) · tab queues · ctrl+j newline · esc stops the reply",
+    "esc esc on an idle prompt goes back to an earlier message",
     "shift+tab mode · ctrl+o opens thinking, calls and results · pageup, pagedown, end scroll",
     "ctrl+c copies, stops, clears, leaves · ctrl+d on an empty prompt leaves",
 )

@@ -8,21 +8,19 @@ import os
 import signal
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from agentcli.errors import UsageError
 from agentcli.frontend.tui.chat_app import ChatApp
+from agentcli.frontend.tui.opening import Opened
 from agentcli.frontend.tui.prepaint import Terminal
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.runtime import catalogue
-from agentcli.runtime.assemble import open_conversation
 from agentcli.runtime.options import Options
 from agentcli.view.theme import load_themes
 
 GRACE = 4.5
 """Seconds after a signal before the program ends without asking anybody: more than a running reply has for its end."""
-CLOSE_WITHIN = 3.0
 
 
 @dataclass(slots=True)
@@ -34,20 +32,24 @@ class Ending:
     fault: str = ""
 
 
-def play(options: Options | Callable[[], Options], prompt: str | None, terminal: Terminal) -> Ending:
-    """Open the conversation, show it until the user leaves, close it."""
-    return asyncio.run(_play(options() if callable(options) else options, prompt, terminal))
+def play(options: Options | Callable[[], Options], prompt: str | None, terminal: Terminal, *, pick: bool = False) -> Ending:
+    """Open the conversation, or let the user pick a session; show it until the user leaves, close it."""
+    return asyncio.run(_play(options() if callable(options) else options, prompt, terminal, pick=pick))
 
 
-async def _play(options: Options, prompt: str | None, terminal: Terminal) -> Ending:
+async def _play(options: Options, prompt: str | None, terminal: Terminal, *, pick: bool) -> Ending:
     logging.getLogger().addHandler(logging.NullHandler())  # else Python writes records over the screen, or behind it
-    conversation = await open_conversation(options)
+    opened = Opened(options)
+    if pick:
+        opened.choices()  # raises for a folder that is none
+    else:
+        await opened.begin()
     ending = Ending()
     try:
         themes = load_themes(reversed(catalogue.theme_folders()))
         if options.theme is not None and options.theme not in themes.found:
             raise UsageError(f"there is no theme {options.theme}; `agentcli themes` lists them")
-        app = ChatApp(conversation, Wardrobe(themes, catalogue.theme_name(options.theme)), prompt)
+        app = ChatApp(opened.conversation, Wardrobe(themes, catalogue.theme_name(options.theme)), prompt, opened)
         _listen(app, terminal, ending)
         terminal.hand_over()
         try:
@@ -57,9 +59,9 @@ async def _play(options: Options, prompt: str | None, terminal: Terminal) -> End
         ending.code = ending.code or app.return_code or 0
         ending.fault = app.fault
     finally:
-        ending.session_id = conversation.status.session_id
-        with suppress(TimeoutError):
-            await asyncio.wait_for(conversation.close(), CLOSE_WITHIN)
+        if opened.conversation is not None:
+            ending.session_id = opened.conversation.status.session_id
+            await opened.close(opened.conversation)
     return ending
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Collection, Sequence
@@ -19,6 +20,7 @@ from agentcli.tool.subject import shell_subject
 from agentcli.workspace.output import Ends, Sieve
 from agentcli.workspace.root import Place
 from agentcli.workspace.shell import Command, Ended, quiet_environment, shell_program
+from agentcli.workspace.whole import Keep, Whole
 
 DEFAULT_MS = 120_000
 MOST_MS = 600_000
@@ -66,17 +68,25 @@ class Bash(ToolBase):
         milliseconds = int(arguments.get("timeout") or DEFAULT_MS)
         environment = quiet_environment(os.environ, context.call_id, self.hidden, self._distrusted(arguments, context.place))
         command = await Command.start([shell, "-c", arguments["command"]], context.place.cwd, environment)
-        told = Telling()
+        told = Telling(context.keep)
         try:
-            if context.note is not None:
-                await context.note("process", {"call_id": context.call_id, "pid": command.pid, "start_time": command.start_time})
-            async with aclosing(command.output(milliseconds / 1000, HEAD_SECONDS)) as pieces:
-                async for data in pieces:
-                    for chunk in told.take(data):
-                        yield chunk
+            try:
+                if context.note is not None:
+                    body = {"call_id": context.call_id, "pid": command.pid, "start_time": command.start_time}
+                    await context.note("process", body)
+                async with aclosing(command.output(milliseconds / 1000, HEAD_SECONDS)) as pieces:
+                    async for data in pieces:
+                        for chunk in await told.take(data):
+                            yield chunk
+            finally:
+                ended = await command.close()
+            yield await told.end(ended, milliseconds)
+        except asyncio.CancelledError:
+            # A stopped command gives its output so far (law 12).
+            yield await told.broken_off()
+            raise
         finally:
-            ended = await command.close()
-        yield told.end(ended, milliseconds)
+            await told.whole.close()
 
     def _distrusted(self, arguments: Arguments, place: Place) -> Sequence[str]:
         # A line that nobody is asked about was judged by the names of its programs; the repository must not supply those.
@@ -87,15 +97,19 @@ class Bash(ToolBase):
 class Telling:
     """Turns output into chunks: the head as content at once, all else as bounded progress, the tail at the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Keep | None) -> None:
         self.sieve, self.ends = Sieve(), Ends()
+        self.whole = Whole(self.ends.most, keep)
         self.head = ""
         self.live = ""
         self.head_at = self.live_at = 0.0
 
-    def take(self, data: bytes) -> list[ToolChunk]:
+    async def take(self, data: bytes) -> list[ToolChunk]:
         """What can be told now."""
-        head, rest = self.ends.add(self.sieve.feed(data))
+        text = self.sieve.feed(data)
+        head, rest = self.ends.add(text)
+        if self.whole.add(text):
+            await self.whole.write()
         self.head += head
         self.live = (self.live + rest)[-PROGRESS_CHARS:]
         now = time.monotonic()
@@ -108,10 +122,22 @@ class Telling:
             self.live, self.live_at = "", now
         return chunks
 
-    def end(self, ended: Ended, milliseconds: int) -> ToolChunk:
+    async def rest(self) -> str:
+        """What was not told yet of the output."""
+        text = self.sieve.feed(b"", final=True)
+        head, _ = self.ends.add(text)
+        if self.whole.add(text):
+            await self.whole.write()
+        where = await self.whole.end() if self.ends.cut else ""
+        return self.head + head + self.ends.tail(where)
+
+    async def broken_off(self) -> ToolChunk:
+        """The rest of the output where nobody waited for its end."""
+        return ToolChunk(content=[TextBlock(text=await self.rest())], metadata=dict(self.whole.metadata))
+
+    async def end(self, ended: Ended, milliseconds: int) -> ToolChunk:
         """The rest of the output, and how it ended."""
-        head, _ = self.ends.add(self.sieve.feed(b"", final=True))
-        output = self.head + head + self.ends.tail()
+        output = await self.rest()
         notes = outcome(ended, milliseconds)
         if not self.ends.last:
             notes.insert(0, "(no output)")
@@ -121,7 +147,7 @@ class Telling:
             content=[TextBlock(text=output + gap + "\n".join(notes))],
             state=ToolResultState.ERROR if failed else ToolResultState.SUCCESS,
             is_last=True,
-            metadata={"summary": self.summary(ended), "exit_code": ended.exit_code},
+            metadata={"summary": self.summary(ended), "exit_code": ended.exit_code, **self.whole.metadata},
         )
 
     def summary(self, ended: Ended) -> str:

@@ -10,7 +10,7 @@ from agentcli.errors import ToolError
 from agentcli.ledger.block import TextBlock
 from agentcli.permission.subject import Subject
 from agentcli.tool.base import Arguments, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import LookTool, keep_of, left_out_words, shown_path
+from agentcli.tool.builtin.look import LookTool, keep_of, kept_whole, left_out_words, shown_path
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.subject import look_subject
@@ -45,17 +45,21 @@ class Glob(LookTool):
             paths = await asyncio.to_thread(find, walk, arguments["pattern"])
         finally:
             walk.stopped = True
-        shown = [shown_path(path, context.place) for path in paths[:MOST_PATHS]]
+        shown = [shown_path(path, context.place) for path in paths]
+        more, kept = "", {}
+        if len(shown) > MOST_PATHS:
+            where, kept = await kept_whole(shown, MOST_PATHS, context)
+            more = f"({len(shown) - MOST_PATHS:,} more, older ones left out; {where})"
         notes = [
-            f"({len(paths) - MOST_PATHS} more, older ones left out)" if len(paths) > MOST_PATHS else "",
+            more,
             left_out_words(walk.kept_out),
             "(the folder is too large; the walk was ended)" if walk.cut else "",
             f"({len(walk.unread)} folders could not be opened)" if walk.unread else "",
         ]
-        lines = [*(shown or ["(nothing matches)"]), *(note for note in notes if note)]
+        lines = [*(shown[:MOST_PATHS] or ["(nothing matches)"]), *(note for note in notes if note)]
         yield ToolChunk(
             content=[TextBlock(text="\n".join(lines))],
-            metadata={"summary": f"{len(paths)} path{'' if len(paths) == 1 else 's'}"},
+            metadata={"summary": f"{len(paths)} path{'' if len(paths) == 1 else 's'}", **kept},
         )
 
 

@@ -10,7 +10,7 @@ from agentcli.errors import ToolError
 from agentcli.ledger.block import TextBlock
 from agentcli.permission.subject import Subject
 from agentcli.tool.base import Arguments, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import LookTool, keep_of, left_out_words, printable, shown_path
+from agentcli.tool.builtin.look import LookTool, keep_of, kept_whole, left_out_words, printable, shown_path
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.subject import look_subject
@@ -21,16 +21,19 @@ from agentcli.workspace.walk import Keep
 
 MOST_LINES = 250
 MOST_CHARS = 30_000
+KEPT_LINES = 10_000
+"""So many are looked for where a file can take those that are not told."""
 SECONDS = 30
 
 
 class Found:
     """What a search has brought so far, as it is told to the model."""
 
-    def __init__(self, place: Place, keep: Keep, files_only: bool) -> None:
-        self.place, self.keep, self.files_only = place, keep, files_only
+    def __init__(self, place: Place, keep: Keep, files_only: bool, most: int = MOST_LINES) -> None:
+        self.place, self.keep, self.files_only, self.most = place, keep, files_only, most
         self.lines: list[str] = []
-        self.chars = 0
+        self.chars = self.told = 0
+        """Characters and lines that the answer has room for."""
         self.matches = 0
         self.kept: dict[str, bool] = {}
         self.faults: list[str] = []
@@ -56,20 +59,29 @@ class Found:
         return f"{shown_path(hit.path, self.place)}{mark}{hit.line}{mark}{printable(hit.text.rstrip())}"
 
     def add(self, line: str) -> None:
-        if len(self.lines) >= MOST_LINES or self.chars + len(line) > MOST_CHARS:
+        if self.told == len(self.lines) < MOST_LINES and self.chars + len(line) <= MOST_CHARS:
+            self.told += 1
+            self.chars += len(line) + 1
+        elif len(self.lines) >= self.most or self.most == MOST_LINES:
             self.full = True
             return
         self.lines.append(line)
-        self.chars += len(line) + 1
 
-    def answer(self, ended: Ended) -> str:
+    def answer(self, ended: Ended, where: str) -> str:
         """All of it, with what was left out."""
         notes = [
-            f"(only the first {len(self.lines)} lines; narrow the search)" if self.full else "",
+            self.left_out(where),
             left_out_words(sum(not kept for kept in self.kept.values())),
             f"(the search was ended after {SECONDS} s)" if ended.timed_out else "",
         ]
-        return "\n".join([*(self.lines or ["(no match)"]), *(note for note in notes if note)])
+        return "\n".join([*(self.lines[: self.told] or ["(no match)"]), *(note for note in notes if note)])
+
+    def left_out(self, where: str) -> str:
+        """What of the lines is not in the answer."""
+        if self.told == len(self.lines):
+            return f"(only the first {self.told} lines; narrow the search)" if self.full else ""
+        ended = f" (the search was ended after {len(self.lines):,}; narrow it)" if self.full else ""
+        return f"({len(self.lines) - self.told:,} more lines left out; {where}){ended}"
 
 
 class Grep(LookTool):
@@ -98,19 +110,22 @@ class Grep(LookTool):
             raise ToolError(f"{path} does not exist")
         keep = keep_of(context)
         # the named file itself was judged as such
-        found = Found(place, lambda at: at == path or keep(at), bool(arguments.get("files_only")))
-        ended = await search(query_of(arguments, path, place), found, context.call_id)
+        most = KEPT_LINES if context.keep is not None else MOST_LINES
+        found = Found(place, lambda at: at == path or keep(at), bool(arguments.get("files_only")), most)
+        ended = await search(query_of(arguments, path, place, most), found, context.call_id)
         if ended.exit_code == 2 and found.faults and not found.lines:
             raise ToolError("\n".join(found.faults[:5]))
+        cut = found.told < len(found.lines)
+        where, kept = await kept_whole(found.lines, found.told, context) if cut else ("", {})
         count = len(found.lines) if found.files_only else found.matches
         what = "file" if found.files_only else "match"
         yield ToolChunk(
-            content=[TextBlock(text=found.answer(ended))],
-            metadata={"summary": f"{count} {what if count == 1 else what + ('s' if found.files_only else 'es')}"},
+            content=[TextBlock(text=found.answer(ended, where))],
+            metadata={"summary": f"{count} {what if count == 1 else what + ('s' if found.files_only else 'es')}", **kept},
         )
 
 
-def query_of(arguments: Arguments, path: str, place: Place) -> Query:
+def query_of(arguments: Arguments, path: str, place: Place, most: int) -> Query:
     return Query(
         pattern=arguments["pattern"],
         path=path,
@@ -118,6 +133,7 @@ def query_of(arguments: Arguments, path: str, place: Place) -> Query:
         glob=arguments.get("glob"),
         ignore_case=bool(arguments.get("ignore_case")),
         context=int(arguments.get("context") or 0),
+        most=1 if arguments.get("files_only") else most + 1,
     )
 
 

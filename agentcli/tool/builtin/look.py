@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 
 from agentcli.errors import ToolError
 from agentcli.ledger.preview import Preview
@@ -11,6 +12,7 @@ from agentcli.tool.base import Arguments, ToolBase, ToolContext
 from agentcli.tool.preview import digest_of
 from agentcli.workspace.root import Place
 from agentcli.workspace.walk import Keep
+from agentcli.workspace.whole import Whole
 
 
 class LookTool(ToolBase):
@@ -61,6 +63,16 @@ def shown_path(path: str, place: Place) -> str:
     """A path as a model would give it back: relative to the working folder where it lies below it."""
     start = place.cwd.rstrip("/") + "/"
     return printable(path[len(start) :] if path.startswith(start) else path)
+
+
+async def kept_whole(lines: Sequence[str], told: int, context: ToolContext) -> tuple[str, dict[str, object]]:
+    """Put lines of which only the first are `told` into a file; in words where that is, and the result's metadata."""
+    whole = Whole(sum(len(line) + 1 for line in lines[:told]), context.keep)
+    try:
+        whole.add("".join(f"{line}\n" for line in lines))
+        return await whole.end(), whole.metadata
+    finally:
+        await whole.close()
 
 
 def left_out_words(kept_out: int) -> str:

@@ -16,28 +16,32 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import TextArea
 
+from agentcli.errors import AgentcliError
 from agentcli.frontend.tui.bridge import Bridge, Question, Verdict
+from agentcli.frontend.tui.choosing import MESSAGES, message_entry, utc_now
 from agentcli.frontend.tui.commands import COMMANDS, Slash, slash_of, unknown
 from agentcli.frontend.tui.folder import branch_of, folder_name
 from agentcli.frontend.tui.keys import CHAT_KEYS, HELP
 from agentcli.frontend.tui.screens.confirm import Behind, Confirm
+from agentcli.frontend.tui.screens.pick import PickScreen
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.frontend.tui.transcript.blocks import WelcomeBlock
-from agentcli.frontend.tui.transcript.ink import Row, clipped
 from agentcli.frontend.tui.transcript.view import Transcript
 from agentcli.frontend.tui.typed import app_of
 from agentcli.frontend.tui.widgets.prompt import Prompt
 from agentcli.frontend.tui.widgets.rows import Rows
-from agentcli.frontend.tui.widgets.status import MODES, Figures, context_lines, header_row, status_row
+from agentcli.frontend.tui.widgets.status import MODES, Figures, context_lines, header_row, queue_rows, status_row
 from agentcli.ledger.block import ToolResultState
 from agentcli.ledger.rule import PermissionMode
+from agentcli.runtime.command import Rewind, SetTitle
 from agentcli.runtime.conversation import Conversation
-from agentcli.view.clean import clean
 
 CYCLE = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.EXPLORE)
 LEAVE_WITHIN = 2.0
-QUEUE_ROWS = 4
+TWICE_WITHIN = 0.6
+"""Seconds in which a second Esc belongs to the first."""
 GO_ON = "Go on."
+BUSY = "A reply runs; esc stops it first."
 
 
 class ChatScreen(Screen[None]):
@@ -47,9 +51,16 @@ class ChatScreen(Screen[None]):
     VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [(0, "-short"), (16, "-tall")]  # pyright: ignore[reportIncompatibleVariableOverride]
     BINDINGS: ClassVar[list[BindingType]] = [*CHAT_KEYS]
 
-    def __init__(self, conversation: Conversation, wardrobe: Wardrobe, prompt: str | None, leave: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        wardrobe: Wardrobe,
+        prompt: str | None,
+        leave: Callable[[], None],
+        pick_session: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__()
-        self._leave = leave
+        self._leave, self._pick_session = leave, pick_session
         self._confirm: Confirm | None = None
         self.conversation, self.wardrobe = conversation, wardrobe
         self.transcript = Transcript(root=conversation.status.root, id="transcript")
@@ -59,10 +70,10 @@ class ChatScreen(Screen[None]):
         self._first = prompt
         self._branch = ""
         self._said = ""
-        self._asked_to_leave = 0.0
+        self._asked_to_leave = self._escaped = 0.0
         self.bridge = Bridge(conversation, self.transcript.feed, self)
         self._early: list[str] | None = []
-        """What was sent before the conversation stood; None from then on."""
+        """What is sent while the conversation is built up, or built anew; None where it stands."""
 
     def compose(self) -> ComposeResult:
         """The parts, top to bottom."""
@@ -97,21 +108,29 @@ class ChatScreen(Screen[None]):
     async def _open(self) -> None:
         """What was, what is to be said at start, and what waits."""
         status = self.conversation.status
-        with self.transcript.holding():
-            if not await self.bridge.replay():
-                self.transcript.add(WelcomeBlock(self._welcome()))
+        await self._show_past()
         self.set_timer(0.1, lambda: self.run_worker(self._warm(), group="warm", exit_on_error=False))
         for notice in [*status.notices, *self.wardrobe.themes.warnings]:
             self.bridge.feed.notice(notice)
         self._branch = await asyncio.to_thread(branch_of, status.root)
         self.state_changed()
-        early, self._early = self._early or [], None
+        early = self._stands()
         if status.waiting:
             await self.bridge.go_on()
         elif status.unfinished:
             self.bridge.feed.notice("The last reply was cut off. Enter on the empty prompt continues it.")
         for text in [*([self._first] if self._first is not None else []), *early]:
             self._send(text)
+
+    def _stands(self) -> list[str]:
+        """From now on what is sent goes to the conversation; what was sent so far."""
+        early, self._early = self._early or [], None
+        return early
+
+    async def _show_past(self) -> None:
+        with self.transcript.holding():
+            if not await self.bridge.replay():
+                self.transcript.add(WelcomeBlock(self._welcome()))
 
     def _welcome(self) -> tuple[str, str]:
         status = self.conversation.status
@@ -131,20 +150,9 @@ class ChatScreen(Screen[None]):
         width, ink, figures = app_of(self).size.width, self.wardrobe.ink, self._figures()
         self._header.show([header_row(figures, ink, width)], ink.base)
         self._status.show([status_row(figures, ink, width)], ink.base)
-        rows = self._queue_rows(width)
+        rows = queue_rows(self.bridge.steered, self.bridge.queued, ink, width)
         self._queue.show(rows, ink.muted)
         self._queue.display = bool(rows)
-
-    def _queue_rows(self, width: int) -> list[Row]:
-        ink = self.wardrobe.ink
-        texts = [("steers", text) for text in self.bridge.steered] + [("queued", text) for text in self.bridge.queued]
-        rows: list[Row] = []
-        for how, text in texts[:QUEUE_ROWS]:
-            line = clipped(clean(text, newlines=False, exact=True), max(4, width - 12))
-            rows.append([Segment(f"  {how}  ", ink.muted), Segment(line, ink.base)])
-        if len(texts) > QUEUE_ROWS:
-            rows.append([Segment(f"  … {len(texts) - QUEUE_ROWS} more", ink.muted)])
-        return rows
 
     def _figures(self) -> Figures:
         status = self.conversation.status
@@ -155,6 +163,7 @@ class ChatScreen(Screen[None]):
             mode=status.mode,
             model=status.model,
             demo=status.demo,
+            title=status.title,
             input_tokens=status.input_tokens,
             output_tokens=status.output_tokens,
             context_tokens=status.context_tokens,
@@ -260,6 +269,14 @@ class ChatScreen(Screen[None]):
                 self._run(self.bridge.compact(slash.argument))
             case "theme":
                 self._theme_command(slash.argument)
+            case "resume":
+                self._resume_command()
+            case "rewind":
+                self.action_rewind()
+            case "title" if slash.argument:
+                self.run_worker(self._say_later(self._entitle(slash.argument)))
+            case "title":
+                self.say("/title TEXT gives the session a title.")
             case _:
                 self.bridge.feed.notice(unknown(slash))
 
@@ -275,6 +292,20 @@ class ChatScreen(Screen[None]):
             self.say(f"Themes: {', '.join(self.wardrobe.names)}")
             return
         self.dress()
+
+    def _resume_command(self) -> None:
+        if self.bridge.running:
+            self.say(BUSY)
+        elif self._pick_session is not None:
+            self._pick_session()
+        else:
+            self.say("There are no other sessions here.")
+
+    async def _entitle(self, title: str) -> str:
+        try:
+            return await self.conversation.do(SetTitle(title))
+        except AgentcliError as error:
+            return str(error)
 
     async def _say_later(self, sentence: Any) -> None:
         self.say(await sentence)
@@ -293,8 +324,57 @@ class ChatScreen(Screen[None]):
             left = self.bridge.interrupt()
             if left:
                 self.prompt.put("\n".join(filter(None, [left, self.prompt.text])))
-        elif self._said:
-            self.say("")
+        elif time.monotonic() - self._escaped < TWICE_WITHIN:
+            self.action_rewind()
+        else:
+            self._escaped = time.monotonic()
+            if self._said:
+                self.say("")
+            return
+        self._escaped = 0.0
+
+    def action_rewind(self) -> None:
+        """Go back to before an earlier message; it is put into the prompt, to be edited and sent again."""
+        if self.bridge.running:
+            self.say(BUSY)
+        elif self._early is None:
+            self.run_worker(self._rewind(), group="rewind", exclusive=True)
+
+    async def _rewind(self) -> None:
+        now, earlier = utc_now(), self.conversation.earlier()
+        if not earlier:
+            self.say("There is no earlier message to go back to.")
+            return
+        entries = [message_entry(one.msg_id, one.text, one.at, now) for one in earlier]
+        picked = await app_of(self).push_screen_wait(PickScreen(MESSAGES, self.wardrobe.ink, entries))
+        if picked is None:
+            return
+        self._early = []
+        try:
+            said = await self.conversation.do(Rewind(picked.key))
+        except AgentcliError as error:
+            self.bridge.feed.notice(str(error))
+        else:
+            await self._build_anew()
+            self.bridge.feed.notice(said)
+            if self.prompt.take().strip():
+                self.bridge.feed.notice("What stood in the prompt is in its history: up brings it back.")
+            self.prompt.put(next(one.text for one in earlier if one.msg_id == picked.key))
+        for text in self._stands():
+            self._send(text)
+
+    async def _build_anew(self) -> None:
+        """Another transcript, and a bridge without memory, for what stands now."""
+        before, details = self.transcript, self.transcript.details
+        self.transcript = Transcript(root=self.conversation.status.root, id="transcript")
+        with app_of(self).batch_update():
+            await before.remove()
+            await self.mount(self.transcript, before=self._queue)
+            self.bridge = Bridge(self.conversation, self.transcript.feed, self)
+            self.dress()
+            if details:
+                self.transcript.toggle_details()
+            await self._show_past()
 
     def action_cycle_mode(self) -> None:
         """The next mode."""
@@ -359,7 +439,8 @@ class ChatScreen(Screen[None]):
 
     @on(TextArea.Changed, "#prompt")
     def _typed(self) -> None:
-        if self._said:
+        self._escaped = 0.0
+        if self._said and self.prompt.text:  # a command that was taken leaves the prompt empty, and says something
             self.say("")
 
     def on_key(self, event: events.Key) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from rich.segment import Segment
@@ -16,8 +17,25 @@ KEPT = 6000
 """Rows above which the oldest are forgotten while the end is followed."""
 
 
+class Past(Block):
+    """Stands for all that was before the first block. It has no rows: others are put in its place when somebody looks there.
+
+    Args:
+        fetch: the blocks right before those that it gave last; none where nothing is left.
+    """
+
+    def __init__(self, fetch: Callable[[], list[Block]]) -> None:
+        self.fetch = fetch
+
+    def rows(self, sight: Sight) -> list[Row]:
+        return []
+
+
 class Pages:
-    """All blocks, of which those from `first` on have rows."""
+    """All blocks that were needed so far, of which those from `first` on have rows.
+
+    `first` is 0 only where nothing at all is before them.
+    """
 
     def __init__(self, sight: Sight) -> None:
         self.sight = sight
@@ -26,6 +44,9 @@ class Pages:
         self.rows: list[Row] = []
         self._starts: list[int] = []
         self._places: dict[int, int] = {}
+        self._shift = 0
+        """How many blocks were put before those that had places already; theirs are behind by as much."""
+        self._past: Past | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -42,22 +63,27 @@ class Pages:
         self.earlier(height + AHEAD)
 
     def add(self, block: Block) -> None:
-        """A block at the end."""
-        self._places[id(block)] = len(self.blocks)
-        self.blocks.append(block)
+        """A block at the end; or what was before the first one, of which a page is made at once."""
+        if isinstance(block, Past):
+            self._past = block
+            self.earlier(AHEAD)
+            return
+        self._append(block)
         self._starts.append(len(self.rows))
         self.rows += self._strips(len(self.blocks) - 1)
 
     def add_unseen(self, blocks: list[Block]) -> None:
         """Many blocks at the end, without rows for now; `forget` is to follow."""
         for block in blocks:
-            self._places[id(block)] = len(self.blocks)
-            self.blocks.append(block)
+            if isinstance(block, Past):
+                self._past = block
+            else:
+                self._append(block)
 
     def change(self, block: Block) -> int:
         """A block that has other rows now; how many rows it grew by above the end (0 where it has no rows)."""
-        index = self._places.get(id(block))
-        if index is None or index < self.first:
+        index = self._place(block)
+        if index < self.first:
             return 0
         at = index - self.first
         start, end = self._starts[at], self._end(at)
@@ -73,14 +99,14 @@ class Pages:
         """Take a block out; rare."""
         if id(block) in self._places:
             self.blocks.remove(block)
-            self._places = {id(kept): index for index, kept in enumerate(self.blocks)}
+            self._places, self._shift = {id(kept): index for index, kept in enumerate(self.blocks)}, 0
             self.forget(height)
 
     def earlier(self, wanted: int) -> int:
         """Make rows of earlier blocks until so many are added, or none is left; how many were added."""
         strips: list[list[Row]] = []
         count = 0
-        while self.first > 0 and count < wanted:
+        while self._more() and count < wanted:
             self.first -= 1
             made = self._strips(self.first)
             strips.append(made)
@@ -99,8 +125,7 @@ class Pages:
 
     def reach(self, block: Block) -> None:
         """Make rows of earlier blocks down to this one."""
-        index = self._places.get(id(block), self.first)
-        while self.first > index:
+        while 0 <= self._place(block) < self.first:
             self.earlier(AHEAD)
 
     def trim(self) -> None:
@@ -121,10 +146,35 @@ class Pages:
 
     def span(self, block: Block) -> tuple[int, int]:
         """The rows of a block, from and to; empty where it has none."""
-        index = self._places.get(id(block), -1)
+        index = self._place(block)
         if index < self.first:
             return 0, 0
         return self._starts[index - self.first], self._end(index - self.first)
+
+    def _append(self, block: Block) -> None:
+        self._places[id(block)] = len(self.blocks) - self._shift
+        self.blocks.append(block)
+
+    def _place(self, block: Block) -> int:
+        """Where a block stands; -1 for one that does not."""
+        at = self._places.get(id(block))
+        return -1 if at is None else at + self._shift
+
+    def _more(self) -> bool:
+        """Whether there is an earlier block. Its neighbour is fetched as well: the gap between them depends on both."""
+        while self._past is not None and self.first < 2:
+            fetched = self._past.fetch()
+            if fetched:
+                self._put_before(fetched)
+            else:
+                self._past = None
+        return self.first > 0
+
+    def _put_before(self, blocks: Sequence[Block]) -> None:
+        self._shift += len(blocks)
+        self.first += len(blocks)
+        self._places.update({id(block): at - self._shift for at, block in enumerate(blocks)})
+        self.blocks[:0] = blocks
 
     def _end(self, at: int) -> int:
         return self._starts[at + 1] if at + 1 < len(self._starts) else len(self.rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.segment import Segment
@@ -21,6 +22,10 @@ MODES = {
     PermissionMode.DONT_ASK: "don't ask",
 }
 
+QUEUE_ROWS = 4
+LEAST_TITLE = 12
+"""Cells below which a title says too little."""
+
 
 @dataclass(slots=True, frozen=True)
 class Figures:
@@ -32,6 +37,7 @@ class Figures:
     mode: PermissionMode
     model: str
     demo: bool
+    title: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
     context_tokens: int = 0
@@ -42,14 +48,29 @@ class Figures:
 
 
 def header_row(figures: Figures, ink: Ink, width: int) -> Row:
-    """Folder and branch, and the session at the right."""
+    """Folder, branch and title, and the session at the right; the title goes first where there is no room."""
     folder = clean(figures.folder, newlines=False, exact=True)
     left: Row = [Segment(" "), Segment(clipped(folder, max(4, width // 2)), ink.bold)]
     if figures.branch:
         branch = clean(figures.branch, newlines=False, exact=True)
         left.append(Segment("  " + clipped(branch, max(4, width // 3)), ink.muted))
     right: Row = [Segment(figures.session[:8], ink.muted), Segment(" ")] if figures.session else []
+    room = width - row_width(left) - row_width(right) - 6
+    if figures.title and room >= LEAST_TITLE:
+        left.append(Segment("  " + clipped(clean(figures.title, newlines=False, exact=True), room), ink.base))
     return spread(left, right, width)
+
+
+def queue_rows(steered: Sequence[str], queued: Sequence[str], ink: Ink, width: int) -> list[Row]:
+    """What was said while a reply runs and was not taken in yet."""
+    texts = [("steers", text) for text in steered] + [("queued", text) for text in queued]
+    rows: list[Row] = []
+    for how, text in texts[:QUEUE_ROWS]:
+        line = clipped(clean(text, newlines=False, exact=True), max(4, width - 12))
+        rows.append([Segment(f"  {how}  ", ink.muted), Segment(line, ink.base)])
+    if len(texts) > QUEUE_ROWS:
+        rows.append([Segment(f"  … {len(texts) - QUEUE_ROWS} more", ink.muted)])
+    return rows
 
 
 def status_row(figures: Figures, ink: Ink, width: int) -> Row:
