@@ -112,7 +112,7 @@ async def previews_of(session_id: str) -> dict[str, Preview]:
     rules = [*load_settings(None).rules, *RulesFile(paths.config_dir()).load(place.root)]
     mode = saved.mode or PermissionMode.EXPLORE  # as a resume takes it where the log does not say it any more
     agent = _agent(loaded, session_id, PermissionContext(mode=mode, root=place.root, home=place.home, rules=rules), place)
-    await agent.recover(from_log=True)
+    await agent.recover(from_log=True, records=loaded.records)
     if not agent.waiting:
         return {}
     found: dict[str, Preview] = {}

@@ -153,10 +153,30 @@ def test_rm_refuses_what_is_held_and_names_the_holder(saved, capsys):
     assert saved.ids() == [ID]
 
 
-@pytest.mark.parametrize("action", ["show", "export", "fork", "verify", "rm"])
+def test_a_title_is_given_without_a_model(saved, capsys):
+    assert main(["sessions", "title", "aaa", "The \x1b[2J shop"]) == 0
+    out, err = said(capsys)
+    assert (out, err.startswith(f"agentcli: {ID}: The "), "\x1b" in err) == ("", True, False)
+    assert saved.rows()[0].title == "The [2J shop"
+
+
+def test_a_title_of_a_held_session_is_refused_and_names_the_holder(saved, capsys):
+    log, _ = saved.open(ID)
+    assert main(["sessions", "title", ID, "The shop"]) == 2
+    assert f"process {os.getpid()}" in said(capsys)[1]
+    log.close()
+    assert saved.rows()[0].title.startswith("look at")
+
+
+def test_an_empty_title_is_refused(saved, capsys):
+    assert main(["sessions", "title", ID, " "]) == 2
+    assert said(capsys) == ("", "agentcli: a title cannot be empty\n")
+
+
+@pytest.mark.parametrize("action", ["show", "export", "fork", "title", "verify", "rm"])
 @pytest.mark.parametrize("prefix", ["zzz", "", "../x"])
 def test_an_unknown_id_is_one_line_and_exit_code_2(saved, capsys, action, prefix):
-    assert main(["sessions", action, prefix, *(["--yes"] if action == "rm" else [])]) == 2
+    assert main(["sessions", action, prefix, *{"rm": ["--yes"], "title": ["new"]}.get(action, [])]) == 2
     out, err = said(capsys)
     assert (out, err.count("\n")) == ("", 1)
 

@@ -17,7 +17,7 @@ from agentcli.ledger.block import ToolCallState, ToolResultBlock
 from agentcli.ledger.rule import PermissionMode
 from agentcli.model.scripted import read_turns
 from agentcli.tool.builtin.bash import Bash
-from agentcli.workspace.shell import CALL_MARK
+from agentcli.workspace.shell import CALL_MARK, RUN_MARK
 from agentcli.workspace.warden import start_time
 from tests.fakes.agent import answer, call, results_of, rule, types, until
 from tests.fakes.disk import Died
@@ -247,24 +247,27 @@ async def test_row_16_in_the_middle_of_the_effect_the_outcome_is_unknown_and_it_
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds processes in /proc")
-@pytest.mark.parametrize("known", ["by its record", "by its environment"])
+@pytest.mark.parametrize("known", ["by its record", "by its mark", "by its call"])
 async def test_row_16_a_process_that_outlived_us_is_named_to_the_model_and_to_the_user(stage, known):
     stage.world.more_tools = [Bash()]
     stage.world.boot(PermissionMode.BYPASS)
-    stage.feed([call("c1", "Bash", command="sleep 60 & wait")])
+    call_id = f"c{os.getpid()}"  # other tests run at the same time
+    stage.feed([call(call_id, "Bash", command="sleep 60 & wait")])
     task = asyncio.create_task(stage.run())
     await until(lambda: stage.world.log_path.exists() and "process" in stage.kinds)
     stage.world.die(power=False)
-    environment = {"PATH": os.environ["PATH"], **({CALL_MARK: "c1"} if known == "by its environment" else {})}
-    escaped = subprocess.Popen([shutil.which("sleep"), "61"], env=environment)
+    marks = {"by its record": {}, "by its mark": {RUN_MARK: _process_of(stage)["mark"]}, "by its call": {CALL_MARK: call_id}}
+    escaped = subprocess.Popen([shutil.which("sleep"), "61"], env={"PATH": os.environ["PATH"], **marks[known]})
     try:
         task.cancel()
         with suppress(Died, asyncio.CancelledError):
             await task
         if known == "by its record":
-            _say_process(stage.world.log_path, escaped.pid)
+            _rewrite(stage, {"pid": escaped.pid, "start_time": start_time(escaped.pid)})
+        elif known == "by its call":
+            _rewrite(stage, {"type": "lost"})
         await stage.reborn()
-        assert f"Still running of it: process {escaped.pid} ({shutil.which('sleep')} 61)." in stage.result("c1")[1]
+        assert f"Still running of it: process {escaped.pid} ({shutil.which('sleep')} 61)." in stage.result(call_id)[1]
         assert [f"process {escaped.pid}" in notice for notice in stage.notices] == [True]
     finally:
         escaped.kill()
@@ -273,11 +276,16 @@ async def test_row_16_a_process_that_outlived_us_is_named_to_the_model_and_to_th
     assert stage.notices == []
 
 
-def _say_process(log, pid):
+def _process_of(stage):
+    return next(record for record in InlineStore(stage.world.data).read(SESSION).records if record["type"] == "process")
+
+
+def _rewrite(stage, fields):
+    log = stage.world.log_path
     lines = [json.loads(line) for line in log.read_bytes().splitlines()]
     for record in lines:
         if record["type"] == "process":
-            record.update(pid=pid, start_time=start_time(pid))
+            record.update(fields)
     log.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in lines))
 
 

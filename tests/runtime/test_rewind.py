@@ -12,6 +12,7 @@ from agentcli.runtime.forking import fork_session
 from agentcli.runtime.inbox import waiting_questions
 from agentcli.runtime.restore import restore
 from tests.fakes.agent import call, types
+from tests.fakes.world import check_request
 
 OVER = [{"text": "over"}, {"usage": {"input_tokens": 70, "output_tokens": 5}}]
 ASK = [{"text": "May I?"}, call("c1", "Write", file_path="made.txt", content="x\n")]
@@ -214,3 +215,25 @@ async def test_a_broken_rewind_line_brings_the_messages_back_and_is_told(home):
     assert types(await say(again, "four"))[-1] == "REPLY_END"
     await again.close()
     assert saved_texts(session)[::2] == ["one", "two", "three", "four"]
+
+
+async def test_any_cut_of_a_log_with_rewinds_loads_and_its_next_request_is_accepted(home):
+    conversation = await talk(home, "one", "two", turns=[OVER, ASK, OVER, ASK])
+    await back_to(conversation, "two")
+    await say(conversation, "three")
+    await say(conversation, "four")
+    await back_to(conversation, "three")
+    session = conversation.status.session_id
+    await conversation.close()
+    raw, path = home.log(session).read_bytes(), home.log(session)
+    ends = [at + 1 for at, byte in enumerate(raw) if byte == 10]
+    for end in [at for line in ends for at in (line, line + 40) if at <= len(raw)]:
+        path.write_bytes(raw[:end])
+        again = await home.open(OVER, resume=session)
+        agent = again._agent
+        if agent.waiting:
+            await agent.rewind(agent.state.context[-2].id)
+        await say(again, "on")
+        check_request(agent.model.requests[-1])
+        await again.close()
+    assert saved_texts(session) == ["one", "over", "on", "over"]

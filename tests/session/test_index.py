@@ -55,6 +55,38 @@ async def test_the_last_title_wins_over_the_first_words(tmp_path: Path):
     assert SessionStore(tmp_path).rows()[0].title == "two lines"
 
 
+async def test_what_was_rewound_counts_no_more_and_gives_no_title(tmp_path: Path):
+    log = SessionStore(tmp_path).create(ID, HEADER)
+    first, second = UserMsg(content="first"), UserMsg(content="second")
+    await log.said(first)
+    msg = reply()
+    call(msg, "c1", "{}")
+    msg.append_event(ev.RequireUserConfirmEvent(reply_id=msg.id, tool_calls=msg.calls, previews={}))
+    await log.kept(msg)
+    await log.record("rewind", {"to": first.id})
+    await log.kept(msg)  # a late line of what was rewound
+    row = SessionStore(tmp_path).rows()[0]
+    assert (row.messages, row.title, row.waiting, SessionStore(tmp_path).may_ask()) == (0, "", 0, [])
+    await log.said(second)
+    await log.record("rewind", {"to": "nowhere"})
+    log.close()
+    store = SessionStore(tmp_path)
+    assert (store.rows()[0].messages, store.rows()[0].title) == (1, "second")
+    assert [one.id for one in store.read(ID).messages] == [second.id]
+
+
+async def test_the_last_folder_wins_and_a_word_of_a_message_is_none(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    log = store.create(ID, HEADER)
+    await log.record("cwd", {"cwd": "/srv/new", "root": "/srv"})
+    await log.record("cwd", {"cwd": "/srv/newer", "root": "/srv"})
+    await log.record("later", {"x": {"type": "cwd", "cwd": "/srv/none"}})
+    await log.said(UserMsg(content='{"type":"cwd","cwd":"/srv/none"}'))
+    log.close()
+    assert store.rows()[0].cwd == "/srv/newer"
+    assert [store.last_of(cwd) for cwd in ("/srv/newer", "/srv/new", "/srv/none", "/srv/place")] == [ID, None, None, None]
+
+
 def test_a_title_is_at_most_60_characters():
     assert one_line("a" * 60) == "a" * 60
     assert one_line("a" * 61) == "a" * 59 + "…"

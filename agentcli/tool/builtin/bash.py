@@ -72,8 +72,9 @@ class Bash(ToolBase):
         try:
             try:
                 if context.note is not None:
-                    body = {"call_id": context.call_id, "pid": command.pid, "start_time": command.start_time}
-                    await context.note("process", body)
+                    # With the mark its processes are known among those of calls of other sessions with the same id.
+                    body = {"pid": command.pid, "start_time": command.start_time, "mark": command.mark}
+                    await context.note("process", {"call_id": context.call_id, **body})
                 async with aclosing(command.output(milliseconds / 1000, HEAD_SECONDS)) as pieces:
                     async for data in pieces:
                         for chunk in await told.take(data):
