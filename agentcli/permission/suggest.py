@@ -36,7 +36,7 @@ NEVER = names(
 KNOWN = (PROGRAMS.keys() | RAW.keys()) - {"git"}
 """Asked only for what is odd about it, so a rule for all of it would say too much."""
 SUBCOMMAND = re.compile(r"[a-z][a-z0-9:_-]*\Z")
-FURTHER = frozenset((("git", "add"), ("git", "commit"), ("git", "status"), ("git", "describe"), ("git", "rev-parse")))
+FURTHER = frozenset(("git", word) for word in ("add", "commit", "describe", "rev-parse", "status", "tag"))
 """Take any further words: none of their options runs a program or writes elsewhere. All else is granted word for word, since
 `make --eval`, `npm --script-shell`, `git fetch --upload-pack`, `cargo --config` or `pytest --basetemp` do either."""
 MAX_WORDS = 120

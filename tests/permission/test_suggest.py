@@ -12,6 +12,7 @@ def offered(stage, subject, mode="default", **rules):
     ("line", "rules"),
     [
         ("git commit -m x", ["Bash(git commit:*)"]),
+        ("git tag one", ["Bash(git tag:*)"]),
         ("git commit -m 'a && b'", ["Bash(git commit:*)"]),
         ("git status", ["Bash(git status:*)"]),
         ("make", ["Bash(make)"]),
