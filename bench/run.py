@@ -12,6 +12,7 @@ from pathlib import Path
 
 import inside
 import on_screen
+import weight
 import without_screen
 from world import Figure, World
 
@@ -28,6 +29,8 @@ PHASES: dict[str, Phase] = {
     "loop": lambda world, rounds: without_screen.loop(world),
     "log": lambda world, rounds: chain(inside.durable(world), without_screen.log_growth(world)),
     "fold": lambda world, rounds: inside.fold(),
+    "request": lambda world, rounds: weight.request(world),
+    "iteration": lambda world, rounds: weight.iteration(world, min(rounds, 3)),
 }
 
 

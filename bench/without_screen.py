@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inside import synthetic
-from world import HERE, Figure, Ran, World, quantile, ratio, timed, times
+from world import HERE, Figure, Ran, World, quantile, ratio, sound, timed, times
 
 
 def startup(world: World, rounds: int) -> Iterator[Figure]:
@@ -21,7 +21,7 @@ def startup(world: World, rounds: int) -> Iterator[Figure]:
     ran: dict[str, list[Ran]] = {name: [] for name in commands}
     for _ in range(rounds + 1):
         for name, command in commands.items():
-            ran[name].append(_sound(timed(command, world)))
+            ran[name].append(sound(timed(command, world)))
     for found in ran.values():
         del found[0]  # the first one compiles, and fills the disk's cache
     floor = _least(ran["pass"])
@@ -40,12 +40,6 @@ def _least(ran: list[Ran]) -> float:
 
 def _middle(ran: list[Ran], field: str) -> float:
     return statistics.median(getattr(one, field) for one in ran)
-
-
-def _sound(ran: Ran) -> Ran:
-    if ran.code != 0:
-        raise RuntimeError(f"exit code {ran.code}: {ran.said[-600:]}")
-    return ran
 
 
 def loop(world: World) -> Iterator[Figure]:
@@ -80,7 +74,7 @@ def read(world: World, how: str, session_id: str, rounds: int = 1) -> Read:
     """The least of some rounds."""
     log = world.data / "sessions" / f"{session_id}.jsonl"
     found = [
-        json.loads(_sound(timed([sys.executable, str(HERE / "reader.py"), how, str(log)], world)).said) for _ in range(rounds)
+        json.loads(sound(timed([sys.executable, str(HERE / "reader.py"), how, str(log)], world)).said) for _ in range(rounds)
     ]
     return Read(*(min(one[key] for one in found) for key in ("wall", "cpu", "peak")))
 
@@ -100,7 +94,7 @@ def _looped(world: World, calls: int) -> tuple[list[float], Ran, int]:
     since, before = len(world.events()), set(world.data.glob("sessions/*.jsonl"))
     prompt = f"go BENCH:size=200,loop={calls}: now"
     command = [world.agentcli, "run", "--mode", "bypass", "--max-iters", str(calls + 5), prompt]
-    ran = _sound(timed(command, world))
+    ran = sound(timed(command, world))
     gaps: list[float] = []
     answered = 0.0
     for event in world.events(since):

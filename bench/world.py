@@ -101,6 +101,13 @@ def timed(command: Sequence[str], world: World) -> Ran:
     return Ran(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, child.returncode, said)
 
 
+def sound(ran: Ran) -> Ran:
+    """A command that went well; anything else is an error of the bench."""
+    if ran.code != 0:
+        raise RuntimeError(f"exit code {ran.code}: {ran.said[-600:]}")
+    return ran
+
+
 def quantile(values: Sequence[float | None], share: float) -> float | None:
     """The value below which this share lies; none where something was never seen."""
     if not values or None in values:

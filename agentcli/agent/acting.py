@@ -32,6 +32,7 @@ async def act(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
             yield work.fold(event)
         work.settle(call.id)
     answered = [call for call in work.msg.open_calls() if call.state == ToolCallState.ALLOWED]
+    await work.budget.answered(work.msg, [work.state.questions.get(call.id) for call in answered], work.journal)
     async with aclosing(run(work, answered, answered=True)) as events:
         async for event in events:
             yield event

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 
 from agentcli.agent import answers, recovery
 from agentcli.agent.announce import announce
+from agentcli.agent.budget import Budget
 from agentcli.agent.context import close_holes
 from agentcli.agent.journal import Journal, NoJournal
 from agentcli.agent.reply import end, go_on
@@ -40,6 +41,7 @@ class Agent:
         place: the folders that tools work in; the process's by default.
         journal: where a reply is made durable; nowhere by default.
         max_iters: model calls of one reply at most.
+        budget: what a reply may take before somebody is asked; counts what is spent.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Agent:
         place: Place | None = None,
         journal: Journal | None = None,
         max_iters: int = MOST_ITERATIONS,
+        budget: Budget | None = None,
     ) -> None:
         state = state or AgentState()
         state.session_id = state.session_id or new_id()
@@ -61,6 +64,7 @@ class Agent:
         state.permission_context.home = state.permission_context.home or place.home
         system = system_prompt if callable(system_prompt) else lambda: system_prompt
         self._work = Work(name, system, model, toolkit or Toolkit(), state, journal or NoJournal(), place, max_iters)
+        self._work.budget = budget or self._work.budget
         self.window = Window(self._work, self._alone)
         self._running = False
 
@@ -91,6 +95,11 @@ class Agent:
     @property
     def model(self) -> ChatModel:
         return self._work.model
+
+    @property
+    def budget(self) -> Budget:
+        """What was spent, and the limits of a reply."""
+        return self._work.budget
 
     @model.setter
     def model(self, model: ChatModel) -> None:

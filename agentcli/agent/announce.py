@@ -11,8 +11,11 @@ from agentcli.errors import LogError, ToolError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState
 from agentcli.ledger.preview import Preview
+from agentcli.permission.subject import Kind
 from agentcli.tool.preview import plain_preview
 from agentcli.tool.schema import parse_arguments
+
+NO_LONGER = "It can no longer work"
 
 
 async def announce(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
@@ -48,13 +51,20 @@ def _stands(work: Work, asked: Asked) -> bool:
 async def asked_again(work: Work, call: ToolCallBlock) -> Asked:
     """The question of now for a call that was asked before, with notes on what is new."""
     question = work.state.questions.get(call.id)
-    notes = list(question.notes) if question else []
+    notes = [note for note in question.notes if not note.startswith(NO_LONGER)] if question else []
     preview, rules = await _present(work, call)
-    changed = CHANGED if preview.kind in ("diff", "new_file") else MOVED
+    changed = CHANGED if _edits(work, call) else MOVED
     if question and question.digest and question.digest != preview.digest and changed not in notes:
         notes.append(changed)
     notes += [note for note in preview.notes if note not in notes]
     return Asked(call, preview.model_copy(update={"notes": notes}), rules)
+
+
+def _edits(work: Work, call: ToolCallBlock) -> bool:
+    """Whether the call changes a file by its own hand, so that the file's bytes are part of the question."""
+    tool = work.toolkit.get(call.name)
+    verdict = judge(work, call) if tool is not None and not tool.read_only else ""
+    return not isinstance(verdict, str) and verdict.subject.kind == Kind.FILE
 
 
 async def _present(work: Work, call: ToolCallBlock) -> tuple[Preview, list[ev.PermissionRule]]:
@@ -75,4 +85,4 @@ def _broken(call: ToolCallBlock, why: str) -> Preview:
         arguments = {"input": call.input}
     target = str(arguments.get("file_path") or arguments.get("path") or call.name)
     plain = plain_preview(call.name, arguments)
-    return plain.model_copy(update={"target": target, "notes": [f"It can no longer work: {why}"]})
+    return plain.model_copy(update={"target": target, "notes": [f"{NO_LONGER}: {why}"]})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agentcli.ledger.block import (
+    Base64Source,
     ContentBlock,
     DataBlock,
     HintBlock,
@@ -21,6 +22,8 @@ from agentcli.model.base import ToolSchema
 CHARACTERS = 3.5
 """ASCII characters of a token."""
 OF_IMAGE, OF_MESSAGE, OF_CALL = 1500.0, 4.0, 8.0
+OF_SOUND, OF_FILE = 0.00025, 0.02
+"""Tokens of a character of base64."""
 LEAST_RATIO, MOST_RATIO = 0.5, 2.5
 """A provider that reports less or more than this is not believed."""
 
@@ -75,9 +78,17 @@ def tokens_of_block(block: ContentBlock | str) -> float:
         case HintBlock():
             return _tokens_of_all(block.hint) + OF_MESSAGE
         case DataBlock():
-            return OF_IMAGE
+            return _tokens_of_data(block)
         case _:
             return 0.0
+
+
+def _tokens_of_data(block: DataBlock) -> float:
+    """The tokens of data: of a document and a sound by its size, of all else as an image."""
+    if not isinstance(block.source, Base64Source):
+        return OF_IMAGE
+    kind, size = block.source.media_type, len(block.source.data)
+    return size * OF_SOUND if kind.startswith("audio/") else size * OF_FILE if kind == "application/pdf" else OF_IMAGE
 
 
 def _tokens_of_all(blocks: str | Iterable[Any]) -> float:

@@ -90,8 +90,10 @@ def judge(work: Work, call: ToolCallBlock) -> Verdict | str:
     except Exception as error:  # the edge of a tool
         log.exception("tool %s could not tell its targets", call.name)
         return f"The tool failed before it started: {type(error).__name__}: {error}"
-    note = loop_note(work.msg, call)
-    return Verdict(call, tool, arguments, subject, _doubted(_decide(work, subject), note), note)
+    loop, spent = loop_note(work.msg, call), work.budget.note(work.msg)
+    decision = _doubted(_decide(work, subject), loop, (PermissionMode.DONT_ASK, PermissionMode.EXPLORE))
+    decision = _doubted(decision, spent, (PermissionMode.DONT_ASK,))
+    return Verdict(call, tool, arguments, subject, decision, " ".join(filter(None, (loop, spent))))
 
 
 def _decide(work: Work, subject: Subject) -> PermissionDecision:
@@ -103,11 +105,14 @@ def _decide(work: Work, subject: Subject) -> PermissionDecision:
     return decision.model_copy(update={"behavior": PermissionBehavior.DENY, "reason": NO_SHELL, "suggested_rules": []})
 
 
-def _doubted(decision: PermissionDecision, note: str) -> PermissionDecision:
-    """A call that goes round in a circle is asked about, and no rule settles that; where nobody is asked it is denied."""
+def _doubted(decision: PermissionDecision, note: str, denying: tuple[PermissionMode, ...]) -> PermissionDecision:
+    """A call that goes round in a circle, or on beyond a budget, is asked about, and no rule settles that.
+
+    In the modes that are `denying` nobody is asked, and it is denied.
+    """
     if not note or decision.behavior == PermissionBehavior.DENY:
         return decision
-    if decision.mode in (PermissionMode.DONT_ASK, PermissionMode.EXPLORE):
+    if decision.mode in denying:
         return decision.model_copy(update={"behavior": PermissionBehavior.DENY, "reason": note, "suggested_rules": []})
     if decision.behavior == PermissionBehavior.ASK:
         return decision

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from functools import lru_cache
 
 from agentcli.ledger.block import ToolCallBlock, ToolResultBlock, ToolResultState
@@ -46,15 +47,14 @@ def loop_note(msg: Msg, call: ToolCallBlock) -> str:
     return f"This is identical call number {count + 1}; the {count} earlier ones gave the same result."
 
 
-def refused_loop(msg: Msg) -> ToolCallBlock | None:
-    """A call of the last turn that was a loop and was denied; in EXPLORE it ends the reply."""
+def looped(msg: Msg) -> Iterator[tuple[ToolCallBlock, ToolResultBlock]]:
+    """The calls of the last turn that were loops, with what came of them."""
     for block in reversed(msg.content):
         if not isinstance(block, ToolResultBlock):
-            return None  # what came before this was seen by the model
+            return  # what came before this was seen by the model
         call = msg.call(block.id)
-        if call is not None and block.state == ToolResultState.DENIED and is_loop(msg, call):
-            return call
-    return None
+        if call is not None and is_loop(msg, call):
+            yield call, block
 
 
 def _before(msg: Msg, call: ToolCallBlock) -> list[ToolCallBlock]:

@@ -10,16 +10,16 @@ from typing import Any
 
 from agentcli.agent.context import model_request
 from agentcli.agent.pump import Ended
+from agentcli.agent.retry import Attempts, final
 from agentcli.agent.work import Work
 from agentcli.errors import ModelError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import new_id
 from agentcli.model import base as model
+from agentcli.model.fallback import FallbackModel
 
 log = logging.getLogger(__name__)
 
-MOST_ATTEMPTS = 5
-LONGEST_DELAY = 60.0
 FINISH = {
     "stop": ev.ModelEndReason.COMPLETED,
     "length": ev.ModelEndReason.LENGTH,
@@ -39,32 +39,33 @@ class Outcome:
 
 async def reason(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, None]:
     """Stream one answer. Its blocks are on disk before MODEL_CALL_END is yielded, if it ended properly."""
-    reply_id, name = work.state.reply_id, work.model.card.name
+    reply_id, name = work.state.reply_id, _begin(work)
     work.answering = True
     yield work.fold(ev.ModelCallStartEvent(reply_id=reply_id, model_name=name))
     await work.journal.record("model_call", {"reply_id": reply_id, "model": name})
-    attempt = 1
+    attempts = Attempts(work)
     while True:
         answer = Answer(work)
         async with aclosing(_attempt(work, answer)) as events:
             async for event in events:
                 yield event
-        failure = answer.failure
-        if failure is None or not failure.retryable or answer.shown or attempt == MOST_ATTEMPTS or work.stopped:
+        if answer.failure is None or answer.shown or work.stopped:
             break
-        delay = _delay(failure, attempt)
-        attempt += 1
+        step = await attempts.after(answer.failure)
+        if step is None:
+            answer.failure = final(attempts.failure or answer.failure)
+            break
         yield work.fold(
             ev.ModelCallRetryEvent(
                 reply_id=reply_id,
-                attempt=attempt,
-                delay_s=delay,
-                error=info_of(failure),
-                model_name=name,
+                attempt=attempts.number,
+                delay_s=step.delay,
+                error=info_of(answer.failure),
+                model_name=step.model_name,
                 withdrawn=answer.thinking_ids,
             )
         )
-        await work.pause(delay)
+        await work.pause(step.delay)
         if work.stopped:
             answer = Answer(work)
             break
@@ -81,6 +82,13 @@ async def reason(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, 
     yield end
 
 
+def _begin(work: Work) -> str:
+    """The name of the model that is asked first: in another reply the chosen one again."""
+    if isinstance(work.model, FallbackModel):
+        work.model.begin(work.state.reply_id)
+    return work.model.card.name
+
+
 def _reason(work: Work, answer: Answer) -> ev.ModelEndReason:
     if answer.finish is not None:
         return FINISH[answer.finish]
@@ -92,11 +100,6 @@ def info_of(error: ModelError) -> ev.ErrorInfo:
     return ev.ErrorInfo.model_validate(
         {"kind": error.kind, "message": error.message, "retryable": error.retryable, "status": error.status}
     )
-
-
-def _delay(error: ModelError, attempt: int) -> float:
-    wanted = error.retry_after if error.retry_after is not None else 0.5 * 2 ** (attempt - 1)
-    return min(wanted, LONGEST_DELAY)
 
 
 async def _attempt(work: Work, answer: Answer) -> AsyncGenerator[ev.AgentEvent, None]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from agentcli.agent import gate
 from agentcli.agent.acting import begun
 from agentcli.agent.answers import confirmed, interrupt_open, taken_in
-from agentcli.agent.context import CUT_OFF, arguments_ended, closing
+from agentcli.agent.context import CUT_OFF, arguments_ended, closing, effects_of
 from agentcli.agent.gate import ALLOWED_BEFORE, judge
 from agentcli.agent.work import Work
 from agentcli.errors import LogError
@@ -136,10 +136,14 @@ async def _close_started(work: Work, reply: Msg, call: ToolCallBlock, records: S
     if left:
         words = f"\nStill running of it: {', '.join(one.name for one in left)}."
         events.insert(-1, ev.ToolResultTextDeltaEvent(reply_id=reply.id, tool_call_id=call.id, delta=words))
+    started = work.state.started.get(call.id)
+    told: list[str] = []
+    if started is not None and not started.read_only:
+        told.append(f"{call.name} ran when the session broke off, and never runs again by itself: {effects_of(started)}")
     for event in events:
         work.fold(event)
     work.settle(call.id)
-    return [f"A command of this session still runs, and nobody reads it: {one.name}." for one in left]
+    return [*told, *(f"A command of this session still runs, and nobody reads it: {one.name}." for one in left)]
 
 
 def _start_of(call: ToolCallBlock, records: Sequence[Mapping[str, Any]]) -> Start | None:

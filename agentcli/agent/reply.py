@@ -10,7 +10,8 @@ from agentcli.agent.acting import act
 from agentcli.agent.answers import interrupt_open
 from agentcli.agent.compact import Room, calibrate, make_room
 from agentcli.agent.context import CUT_OFF, arguments_ended
-from agentcli.agent.loops import refused_loop
+from agentcli.agent.gate import judge
+from agentcli.agent.loops import looped
 from agentcli.agent.reasoning import Outcome, reason
 from agentcli.agent.work import Work
 from agentcli.ledger import event as ev
@@ -20,6 +21,7 @@ from agentcli.ledger.rule import PermissionMode
 LENGTH = "The answer was cut at the model's output limit."
 EMPTY = "The model gave an empty answer."
 LOOP = "Stopped: in EXPLORE the model made the same call a third time, with the same result each time."
+USELESS = "Stopped: the model made the same call a third time, and it can never run."
 BROKEN = {
     ev.ModelEndReason.LENGTH: "never started: the answer was cut at the model's output limit.",
     ev.ModelEndReason.CONTENT_FILTER: "never started: the answer was stopped by the provider's content filter.",
@@ -56,9 +58,12 @@ async def go_on(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
             blocks = [call.model_copy(deep=True) for call in waiting]
             yield ev.ReplyPausedEvent(reply_id=state.reply_id, session_id=state.session_id, waiting=blocks)
             return
-        if state.permission_context.mode == PermissionMode.EXPLORE and refused_loop(work.msg) is not None:
+        if in_circle := _in_circle(work):
             # A limit of ours was reached: nothing failed, nobody interrupted, and the work is not completed.
-            yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS, notice=LOOP)
+            yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS, notice=in_circle)
+            return
+        if used_up := work.budget.used_up(work.msg):
+            yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS, notice=f"Stopped. {used_up}")
             return
         if state.cur_iter >= work.max_iters:
             yield work.fold(ev.ExceedMaxItersEvent(reply_id=state.reply_id, name=work.name))
@@ -71,11 +76,24 @@ async def go_on(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
                 yield event
 
 
+def _in_circle(work: Work) -> str:
+    """Why the reply ends here, where the model repeats what nobody can be asked about."""
+    explores = work.state.permission_context.mode == PermissionMode.EXPLORE
+    for call, result in looped(work.msg):
+        if explores and result.state == ToolResultState.DENIED:
+            return LOOP
+        if result.state == ToolResultState.ERROR and isinstance(judge(work, call), str):
+            return USELESS
+    return ""
+
+
 async def _turn(work: Work, turns: Turns) -> AsyncGenerator[ev.AgentEvent, None]:
     """One call of the model, with room made for it first; the end of the reply where it is the last one."""
     room, refused = Room(), turns.refused
     async with aclosing(make_room(work, room, refused=refused is not None)) as events:
         async for event in events:
+            if isinstance(event, ev.ModelCallEndEvent):
+                await work.spent(event)
             yield event
     if work.stopped:
         return
@@ -86,6 +104,8 @@ async def _turn(work: Work, turns: Turns) -> AsyncGenerator[ev.AgentEvent, None]
     outcome, blocks = Outcome(), len(work.msg.content)
     async with aclosing(reason(work, outcome)) as events:
         async for event in events:
+            if isinstance(event, ev.ModelCallEndEvent):
+                await work.spent(event)
             yield event
             if isinstance(event, ev.ModelCallEndEvent):
                 calibrate(work, room, event)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from agentcli.agent.compact import Pass, plan_of, sizes_of, window_of
+from agentcli.agent.context import sent
 from agentcli.agent.estimate import Sizes
 from agentcli.agent.work import Work
 from agentcli.ledger import event as ev
+from agentcli.ledger.message import Msg
+from agentcli.model.base import ModelRequest
 
 BUSY = "The context is being compressed; wait for its end, or interrupt it."
 
@@ -29,6 +32,11 @@ class Window:
         """The estimated tokens of the next request, corrected by what the last one took."""
         return sizes_of(self._work).times(self._work.state.token_ratio)
 
+    def request(self, said: Sequence[Msg] = ()) -> ModelRequest:
+        """What a model call of now would be given, after these messages; nothing is changed."""
+        work = self._work
+        return ModelRequest(work.system(), [*sent(work.state), *said], work.toolkit.schemas())
+
     async def compress(self, focus: str = "") -> ev.ContextCompressedEvent | str:
         """Compress what there is, whatever its size; a sentence where nothing was done. No reply may run."""
         with self._alone():
@@ -44,6 +52,9 @@ class Window:
         if plan is None:
             return "There is too little in the context to compress."
         events = [event async for event in Pass(work, plan, focus=focus, reply_id="").run()]
+        for event in events:
+            if isinstance(event, ev.ModelCallEndEvent):
+                await work.spent(event)
         if isinstance(done := events[-1], ev.ContextCompressedEvent):
             return done
         return (

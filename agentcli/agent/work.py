@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from agentcli.agent.budget import Budget
 from agentcli.agent.journal import Journal
 from agentcli.agent.pump import Ended, Pump
 from agentcli.ledger import event as ev
@@ -46,6 +47,7 @@ class Work:
         self.state, self.place, self.max_iters = state, place, max_iters
         self.journal = _WholeJournal(self.whole, journal)
         self.engine = PermissionEngine(state.permission_context)
+        self.budget = Budget()
         self.call_ids = {*state.past_calls, *(call.id for msg in state.context for call in msg.calls)}
         self.stop_wanted = asyncio.Event()
         self.cancelled = False
@@ -92,6 +94,10 @@ class Work:
         if self.untold and self.untold[0] is event:
             self.untold.popleft()
         return event
+
+    async def spent(self, event: ev.ModelCallEndEvent) -> None:
+        """Count what a model call took."""
+        await self.whole(self.budget.take(event, self.model.card.name, self.journal))
 
     async def secure(self) -> None:
         """Make durable what is not yet; a pause may last longer than the machine runs (law 4)."""

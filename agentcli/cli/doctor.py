@@ -17,4 +17,6 @@ def doctor(chosen: Namespace) -> int:
             print(json.dumps(asdict(check)))
         else:
             row("ok" if check.ok else "--", f"{check.name:<13}", check.detail)
+            if check.hint:
+                row(" " * 17, check.hint)
     return 0

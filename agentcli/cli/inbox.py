@@ -7,7 +7,6 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import groupby
 
 from agentcli.cli.say import row, say
@@ -17,7 +16,7 @@ from agentcli.frontend.headless.stream import Request, run_headless
 from agentcli.runtime.assemble import Options, open_conversation
 from agentcli.runtime.inbox import Answer, Answered, Preview, Waiting, previews_of, questions_of, waiting_questions
 from agentcli.view.clean import clean
-from agentcli.view.summary import plural, seconds_between
+from agentcli.view.summary import age, ago, plural, utc_now
 
 if sys.platform != "win32":
     import termios
@@ -46,26 +45,14 @@ def inbox(chosen: Namespace) -> int:
 
 
 def _list(group: Sequence[Waiting]) -> None:
-    session = group[0].session
+    session, now = group[0].session, utc_now()
     row(session.id, titled(session.title), session.cwd)
     for one in group:
-        row(" ", f"{age(one.asked_at):>8}", one.call.name, one.shown_target)
+        row(" ", f"{age(one.asked_at, now):>8}", one.call.name, one.shown_target)
     if session.held_by is not None:
         row(" ", f"process {session.held_by} holds it: answer it there")
     else:
         row(" ", f"agentcli run --resume {session.id} --answer allow|deny, or agentcli chat --resume {session.id}")
-
-
-def age(asked_at: str) -> str:
-    """How long ago, in one unit: `now`, `5 min`, `3 h`, `2 days`."""
-    seconds = seconds_between(asked_at, datetime.now(UTC).isoformat())
-    if seconds is None or seconds < 60:
-        return "now"
-    if seconds < 3600:
-        return f"{seconds // 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds // 3600:.0f} h"
-    return f"{seconds // 86400:.0f} days"
 
 
 # -- at a terminal -----------------------------------------------------------------------------
@@ -117,7 +104,11 @@ def _ask(waiting: Sequence[Waiting], previews: Mapping[str, Preview]) -> dict[st
 
 def _show(one: Waiting, preview: Preview | None) -> None:
     print()
-    row(f"Allow {one.call.name}?", preview.target if preview is not None else one.target, f"(asked {_ago(one.asked_at)})")
+    row(
+        f"Allow {one.call.name}?",
+        preview.target if preview is not None else one.target,
+        f"(asked {ago(one.asked_at, utc_now())})",
+    )
     for line in clean(preview.body if preview is not None else one.call.input, exact=True).splitlines():
         print(f"  {line}")
     for mark, sentences in (("!", preview.risks), ("*", preview.notes)) if preview is not None else ():
@@ -155,8 +146,3 @@ def _answer(session_id: str, letters: Mapping[str, str], previews: Mapping[str, 
             await conversation.close()
 
     asyncio.run(answered())
-
-
-def _ago(asked_at: str) -> str:
-    past = age(asked_at)
-    return "just now" if past == "now" else f"{past} ago"

@@ -19,7 +19,10 @@ def options_of(chosen: Namespace, *, headless: bool) -> Options:
         model=chosen.model,
         api=chosen.api,
         max_iters=chosen.max_iters,
+        max_cost=chosen.max_cost,
+        max_tokens=chosen.max_tokens,
         external_tools=chosen.external_tools,
         theme=chosen.theme,
         headless=headless,
+        dry=headless and chosen.dry_run,
     )

@@ -23,7 +23,7 @@ COMMANDS = {
     "sessions": "saved sessions: list, show, search, export, fork, title, verify, rm",
     "inbox": "the questions that wait for an answer, over all sessions; on a terminal they can be answered",
     "rules": "permission rules: list, test, rm",
-    "models": "the models that are configured, and which one is used now",
+    "models": "the models that can be used now, those of servers on this machine included",
     "themes": "the themes found",
     "doctor": "what works on this machine",
 }
@@ -72,7 +72,16 @@ def _count(text: str) -> int:
     return value
 
 
-_count.__name__ = "number from 1"  # argparse shows this name where the value is wrong
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
+# argparse shows these names where a value is wrong
+_count.__name__ = "number from 1"
+_amount.__name__ = "number above 0"
 
 
 def _chat(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
@@ -94,6 +103,7 @@ def _run(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         "--on-ask", choices=("stop", "deny", "allow"), default="stop", help="at a question: leave it waiting (stop), or answer it"
     )
     parser.add_argument("--answer", choices=("allow", "deny"), help="answer everything that waits in the resumed session")
+    parser.add_argument("--dry-run", action="store_true", help="print the request that would be sent, and send nothing")
     chosen = _mixed(parser, words)
     if chosen.answer and not _resumes(chosen):
         parser.error("--answer needs --resume ID or --continue")
@@ -102,7 +112,9 @@ def _run(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
         parser.error("- stands more than once")
     if "-" in chosen.prompt and chosen.input:
         parser.error("- and --input events both read stdin")
-    asked_for = chosen.prompt or _resumes(chosen) or chosen.input
+    if chosen.dry_run and (chosen.answer or chosen.input):
+        parser.error(f"--dry-run and {'--answer' if chosen.answer else '--input events'} contradict each other")
+    asked_for = chosen.prompt or _resumes(chosen) or chosen.input or chosen.dry_run
     chosen.read_stdin = "-" in chosen.prompt or not asked_for
     chosen.prompt = _only(parser, prompts)
     return chosen
@@ -189,6 +201,10 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--api", choices=APIS, help="how the endpoint is spoken to")
     _add_places(parser)
     parser.add_argument("--max-iters", metavar="N", type=_count, help="model calls in one reply (200)")
+    parser.add_argument("--max-cost", metavar="USD", type=_amount, help="what one reply may cost before it asks whether to go on")
+    parser.add_argument(
+        "--max-tokens", metavar="N", type=_count, help="tokens one reply may take, in and out, before it asks whether to go on"
+    )
     parser.add_argument("--external-tools", metavar="FILE", help="a JSON list of tools that are executed outside")
     parser.add_argument("--theme", metavar="NAME", help="one of `agentcli themes`")
 

@@ -8,9 +8,11 @@ import sys
 from argparse import Namespace
 
 from agentcli.cli.options import options_of
+from agentcli.cli.say import say
 from agentcli.errors import UsageError
 from agentcli.frontend.headless.stream import Request, run_headless
-from agentcli.runtime.assemble import open_conversation
+from agentcli.runtime.assemble import Options, open_conversation
+from agentcli.view.clean import clean
 
 
 def run(chosen: Namespace) -> int:
@@ -23,6 +25,8 @@ def run(chosen: Namespace) -> int:
         answer=chosen.answer,
     )
     options = options_of(chosen, headless=True)
+    if chosen.dry_run:
+        return _show(options, request.prompt)
 
     async def opened() -> int:
         conversation = await open_conversation(options)
@@ -32,6 +36,21 @@ def run(chosen: Namespace) -> int:
             await conversation.close()
 
     return asyncio.run(opened())
+
+
+def _show(options: Options, prompt: str | None) -> int:
+    """Print the request that would be sent."""
+    from agentcli.runtime.dry_run import dry_run
+
+    found = asyncio.run(dry_run(options, prompt))
+    for notice in found.notices:
+        say(notice)
+    if sys.stdout.isatty():
+        print(clean(found.body))
+    else:
+        sys.stdout.buffer.write(found.body.encode("utf-8", "replace") + b"\n")
+        sys.stdout.buffer.flush()
+    return 0
 
 
 def _prompt(chosen: Namespace) -> str | None:

@@ -1,4 +1,4 @@
-"""Settings from the user's file and the environment, and the model that they name.
+"""Settings from the user's file and the environment.
 
 The file of a project is not read: nothing here can tell yet that the user trusts it.
 """
@@ -9,25 +9,20 @@ import difflib
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from agentcli.config.endpoint import NOT_CONFIGURED, NoModelNamed, resolve_model
 from agentcli.config.settings import Api, Model, Permissions, Provider, Settings
-from agentcli.errors import ConfigError, UsageError
+from agentcli.errors import ConfigError
 from agentcli.ledger.rule import PermissionMode
-from agentcli.model.registry import ModelSpec
 from agentcli.paths import config_dir
 
-Table = dict[str, Any]
+__all__ = ["NOT_CONFIGURED", "NoModelNamed", "load_settings", "resolve_model"]
 
-NOT_CONFIGURED = (
-    "no model is configured: set OPENAI_API_KEY (or OPENAI_BASE_URL) and OPENAI_MODEL, "
-    "or give --model NAME of a provider in config.toml (--model demo needs none of it)"
-)
-"""What `run` says then; `chat` starts on the demo."""
+Table = dict[str, Any]
 
 NAMED_TABLES: dict[str, type[BaseModel]] = {"providers": Provider}
 """Tables of tables, by names of the user's choice."""
@@ -122,111 +117,3 @@ def _one_of(variable: str, text: str, allowed: tuple[str, ...]) -> str:
     if text not in allowed:
         raise ConfigError(f"{variable}: {text!r} is none of {', '.join(allowed)}")
     return text
-
-
-# -- the model ---------------------------------------------------------------------------------
-
-
-OPENAI = "https://api.openai.com/v1"
-
-
-class NoModelNamed(ConfigError):
-    """There is a key or an address, and no name of a model."""
-
-
-@dataclass(slots=True, frozen=True)
-class Endpoint:
-    """Where requests go; the one of the environment has no name."""
-
-    name: str = ""
-    base_url: str | None = None
-    api_key: str | None = None
-    api: Api | None = None
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    models: tuple[Model, ...] = ()
-
-
-def resolve_model(settings: Settings, model_flag: str | None, api_flag: Api | None, env: Mapping[str, str]) -> ModelSpec | None:
-    """The model to start on; None where nothing at all is configured."""
-    name = model_flag or env.get("AGENTCLI_MODEL")
-    whole = False
-    if not name and (name := env.get("OPENAI_MODEL")):
-        whole = True  # a name from the ecosystem's variable may hold slashes of its own
-    name = name or settings.model
-    if not name:
-        return _nothing_named(settings, env)
-    if name == "demo":
-        return ModelSpec(name="demo", model="demo", api="chat", base_url=None, api_key=None, headers={}, context_size=None)
-    if name.startswith("script:"):
-        return _script(name)
-    endpoint, model = _endpoint(settings, name, whole, env)
-    api = api_flag or _api(env) or endpoint.api or settings.api or "chat"
-    own = (one.context_size for one in endpoint.models if one.name == model)
-    return ModelSpec(
-        name=name,
-        api=api,
-        base_url=endpoint.base_url,
-        api_key=endpoint.api_key,
-        model=model,
-        headers=endpoint.headers,
-        context_size=next(own, None) or settings.context_size,
-    )
-
-
-def _nothing_named(settings: Settings, env: Mapping[str, str]) -> None:
-    if env.get("OPENAI_API_KEY") or env.get("OPENAI_BASE_URL") or settings.providers:
-        raise NoModelNamed("there is an endpoint but no model: set OPENAI_MODEL, or give --model NAME")
-
-
-def _script(name: str) -> ModelSpec:
-    file = Path(name.removeprefix("script:")).expanduser().absolute()
-    if not file.is_file():
-        raise UsageError(f"{name}: there is no such file")
-    return ModelSpec(name=name, model=str(file), api="chat", base_url=None, api_key=None, headers={}, context_size=None)
-
-
-def _api(env: Mapping[str, str]) -> Api | None:
-    match env.get("AGENTCLI_API"):
-        case "chat" | "responses" as api:
-            return api
-        case _:
-            return None
-
-
-def _endpoint(settings: Settings, name: str, whole: bool, env: Mapping[str, str]) -> tuple[Endpoint, str]:
-    """The endpoint, and the name as it is sent there."""
-    current = _current(settings, env)
-    provider, slash, rest = name.partition("/")
-    listed = current is not None and any(one.name == name for one in current.models)
-    if slash and rest and not whole and not listed and provider in settings.providers:
-        return _of_provider(provider, settings.providers[provider], env), rest
-    if current is None:
-        raise ConfigError(
-            f"{name}: no endpoint is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server that wants no key"
-        )
-    return current, name
-
-
-def _current(settings: Settings, env: Mapping[str, str]) -> Endpoint | None:
-    """The endpoint for a bare name: the environment's, else the first provider of the file."""
-    key, url = env.get("OPENAI_API_KEY") or None, env.get("OPENAI_BASE_URL") or None
-    if key or url:
-        return Endpoint(base_url=url, api_key=key)
-    for name, provider in settings.providers.items():
-        return _of_provider(name, provider, env)
-    return None
-
-
-def _of_provider(name: str, provider: Provider, env: Mapping[str, str]) -> Endpoint:
-    variable = provider.api_key_env
-    key = env.get(variable) or None if variable else None
-    if variable and not key:
-        raise ConfigError(f"providers.{name}.api_key_env: the variable {variable} is not set")
-    return Endpoint(
-        name=name,
-        base_url=provider.base_url or OPENAI,
-        api_key=key,
-        api=provider.api,
-        headers=provider.headers,
-        models=provider.models,
-    )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from agentcli.errors import ConfigError
 from agentcli.ledger.rule import PermissionBehavior, PermissionMode, PermissionRule
+from agentcli.model.address import base_address
 
 Api: TypeAlias = Literal["chat", "responses"]
 
@@ -29,17 +33,56 @@ class Model(Part):
     name: str = Field(min_length=1)
     context_size: int | None = Field(default=None, ge=1_000, strict=True)
     """Tokens that a request and its answer may take."""
+    max_output: int | None = Field(default=None, ge=1, strict=True)
+    """Tokens that an answer may take."""
+    reasoning_effort: str | None = Field(default=None, min_length=1)
+    """As the provider calls it: "low", "high" and the like."""
+    price_input: float | None = Field(default=None, ge=0)
+    """US dollars for a million tokens."""
+    price_output: float | None = Field(default=None, ge=0)
+
+
+def words(given: object) -> object:
+    """A command line as its words."""
+    return shlex.split(given) if isinstance(given, str) else given
 
 
 class Provider(Part):
-    """An endpoint with a name."""
+    """An endpoint with a name; where that is the name of a preset, what is not said here is the preset's."""
 
     base_url: str | None = None
     api: Api | None = None
     api_key_env: str | None = None
     """The variable that holds the key; none for a server that wants no key."""
+    api_key_command: Annotated[tuple[str, ...], BeforeValidator(words)] | None = Field(default=None, min_length=1)
+    """A program and its arguments that print the key; no shell reads them."""
+    api_key_keyring: str | None = Field(default=None, min_length=1)
+    """The entry of the system's keyring: "service", or "service/user"."""
     headers: Mapping[str, str] = Field(default_factory=dict[str, str])
+    replay_reasoning: bool | None = None
+    """Whether the endpoint wants the reasoning of earlier calls back."""
     models: tuple[Annotated[Model, BeforeValidator(named)], ...] = ()
+
+    @field_validator("base_url")
+    @classmethod
+    def _address(cls, given: str | None) -> str | None:
+        try:
+            return given and base_address(given)[0] and given
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _variable(cls, given: str | None) -> str | None:
+        if given is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", given):
+            raise ValueError("that is no name of a variable (a key itself does not stand in this file)")  # and is not repeated
+        return given
+
+    @model_validator(mode="after")
+    def _one_key(self) -> Self:
+        if sum(source is not None for source in (self.api_key_env, self.api_key_command, self.api_key_keyring)) > 1:
+            raise ValueError("one of api_key_env, api_key_command and api_key_keyring is enough")
+        return self
 
     @property
     def names(self) -> list[str]:
@@ -72,11 +115,17 @@ class Settings(Part):
     """Everything of the configuration, environment included, flags not."""
 
     model: str | None = None
+    fallback: tuple[str, ...] = ()
+    """Models to go on with where the chosen one does not answer, in order."""
     api: Api | None = None
     theme: str | None = None
     context_size: int | None = Field(default=None, ge=1_000, strict=True)
     """Of models whose own is not given."""
     max_iters: int | None = Field(default=None, ge=1)
+    max_cost: float | None = Field(default=None, gt=0)
+    """US dollars that a reply may cost before it asks whether to go on."""
+    max_tokens: int | None = Field(default=None, ge=1, strict=True)
+    """Tokens that a reply may take before it asks whether to go on: the input and output of all its model calls."""
     providers: Mapping[str, Provider] = Field(default_factory=dict[str, Provider])
     permissions: Permissions = Permissions()
     mcp: Mapping[str, Any] = Field(default_factory=dict[str, Any])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 
 from agentcli.errors import UsageError
 from agentcli.model.base import ChatModel
+from agentcli.model.fallback import FallbackModel
 from agentcli.model.spec import ModelSpec
 
 __all__ = ["ModelSpec", "make_model"]
@@ -20,7 +22,16 @@ PROVIDERS = {
 
 
 def make_model(spec: ModelSpec) -> ChatModel:
-    """The model of a spec; `UsageError` where there is none."""
+    """The model of a spec, with those that are to go on in its place behind it; `UsageError` where there is none."""
+    model = _alone(spec)
+    return FallbackModel(model, [partial(_other, find) for find in spec.fallback]) if spec.fallback else model
+
+
+def _other(find: Callable[[], ModelSpec]) -> ChatModel:
+    return _alone(find())
+
+
+def _alone(spec: ModelSpec) -> ChatModel:
     if spec.name == "demo":
         return _load("agentcli.model.demo", "DemoModel")()
     if spec.name.startswith(SCRIPT):

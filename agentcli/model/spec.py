@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -22,6 +22,19 @@ class ModelSpec:
     """As sent; empty means `name`."""
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     context_size: int | None = None
+    max_output: int | None = None
+    """Tokens that an answer may take; None leaves it to the provider."""
+    reasoning_effort: str | None = None
+    """As the provider calls it; None leaves it to the provider."""
+    replay_reasoning: bool | None = None
+    """Whether the endpoint wants the reasoning of earlier calls back; None: the wire decides."""
+    price_input: float | None = None
+    """US dollars for a million tokens."""
+    price_output: float | None = None
+    key_from: str = field(default="", compare=False)
+    """Where the key was looked for, in words: a variable, a command, the keyring. Never the key."""
+    fallback: Sequence[Callable[[], ModelSpec]] = field(default=(), compare=False, repr=False)
+    """The models to go on with where this one does not answer, in order; each is looked up at the first need of it."""
 
     @property
     def wire_name(self) -> str:

@@ -15,6 +15,8 @@ from typing import Any, Literal, cast
 
 from agentcli import paths
 from agentcli.agent.agent import MOST_ITERATIONS, Agent
+from agentcli.agent.budget import Budget, Limits
+from agentcli.agent.journal import NoJournal
 from agentcli.config.load import NOT_CONFIGURED, load_settings, resolve_model
 from agentcli.config.rules import RulesFile
 from agentcli.config.settings import Settings
@@ -22,9 +24,10 @@ from agentcli.errors import ConfigError, UsageError
 from agentcli.ledger.block import now
 from agentcli.ledger.rule import PermissionContext, PermissionMode
 from agentcli.ledger.state import AgentState
+from agentcli.model.price import has_price, prices_of
 from agentcli.model.registry import ModelSpec, make_model
 from agentcli.permission.rules import unknown_tools
-from agentcli.runtime.conversation import Conversation
+from agentcli.runtime.conversation import Conversation, no_limit
 from agentcli.runtime.forking import write_fork
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.options import Options
@@ -77,6 +80,7 @@ class Prepared:
     mode: PermissionMode
     rules: RulesFile
     external: list[ExternalTool]
+    limits: Limits
     notices: list[str]
 
 
@@ -99,9 +103,10 @@ def _prepare(options: Options) -> Prepared:
             notices.append("The root is your home folder: everything below it counts as inside.")
         spec = _model(settings, options, opened.saved, notices)
         mode = _mode(settings, options, opened.saved, notices)
+        limits = _limits(settings, options, spec, notices)
         if opened.loaded is not None:
             notices += opened.loaded.lost
-        return Prepared(settings, store, opened, place, spec, mode, RulesFile(paths.config_dir()), external, notices)
+        return Prepared(settings, store, opened, place, spec, mode, RulesFile(paths.config_dir()), external, limits, notices)
     except BaseException:
         if opened.log is not None:
             opened.log.close()
@@ -132,8 +137,9 @@ async def _open(options: Options, made: Prepared) -> Conversation:
         tools,
         state,
         place=place,
-        journal=keeper,
+        journal=NoJournal() if options.dry else keeper,
         max_iters=options.max_iters or made.settings.max_iters or MOST_ITERATIONS,
+        budget=Budget(made.limits, prices_of(made.spec), opened.loaded.records if opened.loaded is not None else ()),
     )
     notices = list(made.notices)
     if opened.loaded is not None and opened.parent is None:
@@ -202,6 +208,8 @@ def _session(store: SessionStore, options: Options, here: str) -> Opened:
         raise UsageError("--fork needs --resume ID or --continue")
     else:
         return Opened(new_session_id())
+    if options.dry:
+        return Opened(session_id, loaded=store.read(session_id))
     if options.fork:
         return Opened(new_session_id(), loaded=store.read(session_id), parent=session_id)
     log, loaded = store.open(session_id)
@@ -242,6 +250,16 @@ def _model(settings: Settings, options: Options, saved: Saved | None, notices: l
         notices.append(f"{str(error)[:1].upper()}{str(error)[1:]}.")
         return ModelSpec(name="demo", model="demo")
     return spec
+
+
+def _limits(settings: Settings, options: Options, spec: ModelSpec, notices: list[str]) -> Limits:
+    """What a reply may take; a limit of cost that nobody can keep is said, or refused where nobody reads."""
+    limits = Limits(options.max_cost or settings.max_cost, options.max_tokens or settings.max_tokens)
+    if limits.cost is not None and not options.dry and not has_price(spec):
+        if options.headless and options.max_cost is not None:
+            raise UsageError(f"{no_limit(spec.name)[:1].lower()}{no_limit(spec.name)[1:-1]}")
+        notices.append(no_limit(spec.name))
+    return limits
 
 
 def _external(file: str | None) -> list[ExternalTool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from agentcli.ledger.rule import PermissionMode
@@ -20,6 +20,20 @@ class SetModel:
     """Another model, from the next model call on."""
 
     name: str
+    api: str | None = None
+
+
+@dataclass(slots=True, frozen=True)
+class Connect:
+    """An endpoint and a model for as long as the process lives; nothing but the name of the model is written down."""
+
+    model: str = ""
+    """As the endpoint knows it; empty where only the endpoint is meant."""
+    provider: str = ""
+    """One of the settings or a well-known one; empty for an address of one's own."""
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+    """Empty: the key that the provider has already, or none."""
     api: str | None = None
 
 
@@ -45,4 +59,4 @@ class SetTitle:
     title: str
 
 
-Command: TypeAlias = SetMode | SetModel | SetTitle | Compact | Rewind
+Command: TypeAlias = SetMode | SetModel | Connect | SetTitle | Compact | Rewind

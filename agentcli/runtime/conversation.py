@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Literal, assert_never, cast
+from typing import TYPE_CHECKING, Literal, assert_never, cast
 
 from agentcli.agent.agent import Agent, Input
 from agentcli.agent.compact import NO_SUMMARY, PURPOSE, TRIGGER
@@ -17,14 +18,20 @@ from agentcli.config.settings import Settings
 from agentcli.errors import AgentcliError, ConfigError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock
+from agentcli.ledger.message import Usage, UserMsg
 from agentcli.ledger.rule import PermissionMode
+from agentcli.model.base import ModelRequest
+from agentcli.model.price import has_price, prices_of
 from agentcli.model.registry import ModelSpec, make_model
-from agentcli.runtime.command import Command, Compact, Rewind, SetMode, SetModel, SetTitle
+from agentcli.runtime.command import Command, Compact, Connect, Rewind, SetMode, SetModel, SetTitle
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.replay import Replay
 from agentcli.runtime.title import title_of
 from agentcli.view.summary import plural
 from agentcli.workspace.root import Place
+
+if TYPE_CHECKING:
+    from agentcli.runtime.probe import Answer
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +50,14 @@ class Status:
     cwd: str
     root: str
     input_tokens: int
+    """Of all model calls of the session, as the next ones."""
     output_tokens: int
+    cached_tokens: int
+    """Of the input."""
+    reasoning_tokens: int
+    """Of the output."""
+    cost: float | None
+    """US dollars so far; None where no price is known."""
     context_tokens: int
     context_size: int | None
     running: bool
@@ -117,11 +131,12 @@ class Conversation:
     ) -> None:
         self._agent, self._keeper, self._place, self._settings, self._spec = agent, keeper, place, settings, spec
         self._notices, self._title = notices, title
-        self._spent = self._made = self._context = 0
+        self._env: Mapping[str, str] = os.environ
+        """The environment, with what the user has connected to meanwhile."""
+        self._usage, self._context = Usage(), 0
         for usage in (agent.state.apart, *(msg.usage for msg in agent.state.context)):
             if usage is not None:
-                self._spent += usage.input_tokens
-                self._made += usage.output_tokens
+                self._usage += usage
         if agent.state.context and agent.model.card.context_size:
             self._context = round(agent.window.sizes().total)
 
@@ -138,8 +153,11 @@ class Conversation:
             demo=self._spec.name == "demo",
             cwd=self._place.cwd,
             root=self._place.root,
-            input_tokens=self._spent,
-            output_tokens=self._made,
+            input_tokens=self._usage.input_tokens,
+            output_tokens=self._usage.output_tokens,
+            cached_tokens=self._usage.cached_tokens,
+            reasoning_tokens=self._usage.reasoning_tokens,
+            cost=agent.budget.cost,
             context_tokens=self._context,
             context_size=agent.model.card.context_size,
             running=agent.running,
@@ -166,6 +184,15 @@ class Conversation:
             covered=whole + (part > 0),
             summary_text=state.summary or "",
         )
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The model of now, as it was named."""
+        return self._spec
+
+    def next_request(self, prompt: str | None = None) -> ModelRequest:
+        """What the model would be given next, after this prompt; nothing is changed."""
+        return self._agent.window.request([UserMsg(content=prompt)] if prompt else [])
 
     def replay(self) -> Replay:
         """The saved history as it stands now: user messages whole, replies as their events, and where it was compressed."""
@@ -198,7 +225,7 @@ class Conversation:
         async with aclosing(self._agent.reply_stream(inputs)) as events:
             async for event in events:
                 if isinstance(event, ev.ModelCallEndEvent):
-                    self._count(event)
+                    event = self._count(event)
                 elif isinstance(event, ev.ContextCompressedEvent):
                     self._context = event.tokens_after
                 yield event
@@ -226,6 +253,8 @@ class Conversation:
                 return f"Mode: {mode.value}"
             case SetModel(name, api):
                 return await self._set_model(name, api)
+            case Connect():
+                return await self._connect(command)
             case Compact(focus):
                 return await self._compact(focus)
             case SetTitle(title):
@@ -234,6 +263,12 @@ class Conversation:
                 return await self._rewind(msg_id)
             case _:
                 assert_never(command)
+
+    async def offered(self, wanted: Connect) -> Answer:
+        """The models that an endpoint lists; it is asked, with its key, and nobody else."""
+        from agentcli.runtime.connect import offered
+
+        return await asyncio.to_thread(offered, self._settings, self._env, wanted)
 
     async def warm(self) -> None:
         """Load what the first model call needs, beside the event loop."""
@@ -244,19 +279,21 @@ class Conversation:
         await self._agent.model.close()
         await self._keeper.close()
 
-    def _count(self, event: ev.ModelCallEndEvent) -> None:
-        self._spent += event.input_tokens
-        self._made += event.output_tokens
+    def _count(self, event: ev.ModelCallEndEvent) -> ev.ModelCallEndEvent:
+        """Add a model call to the figures; the event says what it has cost."""
+        self._usage += Usage(**{name: getattr(event, name) for name in Usage.model_fields})
         if event.metadata.get("purpose") != PURPOSE:
             self._context = event.input_tokens + event.output_tokens
+        cost = self._agent.budget.last
+        return event if cost is None else event.model_copy(update={"metadata": {**event.metadata, "cost": cost}})
 
     async def _compact(self, focus: str) -> str:
         agent, apart = self._agent, self._agent.state.apart
         if agent.running and not agent.window.busy:
             raise AgentcliError("A reply runs; interrupt it, or compress the context after its end.")
         done = await agent.window.compress(focus)
-        self._spent += agent.state.apart.input_tokens - apart.input_tokens
-        self._made += agent.state.apart.output_tokens - apart.output_tokens
+        spent = {name: getattr(agent.state.apart, name) - getattr(apart, name) for name in Usage.model_fields}
+        self._usage += Usage(**spent)
         if isinstance(done, str):
             return done
         self._context = done.tokens_after
@@ -277,11 +314,27 @@ class Conversation:
 
     async def _set_model(self, name: str, api: str | None) -> str:
         wanted = cast("Literal['chat', 'responses'] | None", api)
-        spec = resolve_model(self._settings, name, wanted, os.environ)
+        spec = await asyncio.to_thread(resolve_model, self._settings, name, wanted, self._env)  # a key command may take long
         if spec is None:
             raise ConfigError(f"{name}: no endpoint is configured")
-        old, self._spec = self._agent.model, spec
-        self._agent.model = make_model(spec)
+        return await self._answer_with(spec)
+
+    async def _connect(self, wanted: Connect) -> str:
+        from agentcli.runtime.connect import connected, told  # few connect; all would wait for it at start
+
+        spec, self._env = await asyncio.to_thread(connected, self._settings, self._env, wanted)
+        return told(await self._answer_with(spec), spec, wanted)
+
+    async def _answer_with(self, spec: ModelSpec) -> str:
+        model = make_model(spec)
+        old, self._spec, self._agent.model = self._agent.model, spec, model
+        self._agent.budget.price = prices_of(spec)
         await old.close()
         await self._keeper.record("model", {"model": spec.name, "api": spec.api}, durable=True)
-        return f"Model: {spec.name}"
+        unknown = self._agent.budget.limits.cost is not None and not await asyncio.to_thread(has_price, spec)
+        return f"Model: {spec.name}" + (f". {no_limit(spec.name)}" if unknown else "")
+
+
+def no_limit(name: str) -> str:
+    """What to say where a limit of cost cannot be kept."""
+    return f"The price of {name} is not known, so --max-cost cannot hold; price_input and price_output in config.toml say it."

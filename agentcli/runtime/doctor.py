@@ -1,4 +1,4 @@
-"""What works on this machine, as plain data."""
+"""What works on this machine, and what to do about the rest, as plain data. Asks the configured endpoint, and loopback."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from agentcli import paths
+from agentcli.config.endpoint import resolve_model
 from agentcli.config.load import load_settings
 from agentcli.errors import AgentcliError
+from agentcli.runtime.local import servers_here
 from agentcli.runtime.models import model_rows
+from agentcli.runtime.probe import ask, certificates_in, proxies_in
 from agentcli.session.store import SessionStore
+from agentcli.view.summary import plural
 
 
 @dataclass(slots=True, frozen=True)
@@ -23,6 +27,8 @@ class Check:
     name: str
     ok: bool
     detail: str
+    hint: str = ""
+    """What to do about it."""
 
 
 def checks() -> Iterator[Check]:
@@ -31,6 +37,9 @@ def checks() -> Iterator[Check]:
     yield _terminal()
     yield _settings()
     yield _model()
+    yield from _endpoint()
+    yield _local()
+    yield from _connection()
     yield _data()
     yield _sessions()
     bash = shutil.which("bash")
@@ -66,7 +75,42 @@ def _model() -> Check:
     if current is not None:
         return Check("model", True, f"{current.name} at {current.endpoint}, {current.api}")
     fault = next((row.fault for row in rows if row.name == "(none)" and row.fault), None)
-    return Check("model", False, fault or "none is configured: set OPENAI_API_KEY and OPENAI_MODEL; chat starts on the demo")
+    if fault:
+        return Check("model", False, fault)
+    hint = "set OPENAI_API_KEY and OPENAI_MODEL, or see `agentcli models`"
+    return Check("model", False, "none is configured; chat starts on the demo", hint)
+
+
+def _endpoint() -> Iterator[Check]:
+    """The endpoint of the current model, where there is one; its key is got for this."""
+    try:
+        spec = resolve_model(load_settings(None), None, None, os.environ)
+    except AgentcliError as error:
+        yield Check("endpoint", False, str(error))
+        return
+    if spec is None or spec.name == "demo" or spec.name.startswith("script:"):
+        return
+    answer = ask(spec)
+    yield Check("endpoint", answer.ok, answer.detail, answer.hint)
+
+
+def _local() -> Check:
+    try:
+        servers = servers_here(load_settings(None))
+    except AgentcliError as error:
+        return Check("local servers", False, str(error))
+    found = [f"{server.place.title} ({server.fault or plural(len(server.models), 'model')})" for server in servers]
+    return Check("local servers", True, ", ".join(found) or "none on the usual ports, and none is needed")
+
+
+def _connection() -> Iterator[Check]:
+    """Proxy and certificates, where the environment says anything of them."""
+    if proxies := proxies_in(os.environ):
+        yield Check("proxy", True, ", ".join(f"{name}={value}" for name, value in proxies.items()))
+    read, fault = certificates_in(os.environ)
+    if read or fault:
+        words = ", ".join(f"{name}={value}" for name, value in read.items()) or "those of the system"
+        yield Check("certificates", not fault, words, fault)
 
 
 def _data() -> Check:

@@ -21,7 +21,7 @@ FORKED = "never started (the question stays with the parent)."
 RUNNING = "interrupted, effects unknown: this call had started when the fork was made, and its end is not known here."
 
 
-CARRIED = ("reply", "title")
+CARRIED = ("reply", "title", "cost")
 """Records that go over as they are; questions, starts and rules stay with the parent."""
 
 

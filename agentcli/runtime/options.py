@@ -20,6 +20,12 @@ class Options:
     model: str | None = None
     api: str | None = None
     max_iters: int | None = None
+    max_cost: float | None = None
+    """US dollars of one reply, before it asks whether to go on."""
+    max_tokens: int | None = None
+    """The same in tokens, input and output together."""
     external_tools: str | None = None
     theme: str | None = None
     headless: bool = False
+    dry: bool = False
+    """Only look: nothing is locked, repaired or written."""

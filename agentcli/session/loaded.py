@@ -50,6 +50,8 @@ def load(session_id: str, scan: Scan, fetch: Fetch) -> Loaded:
     """The session of a scanned log, whose lines are used up: a long one is not held twice. SessionError where there is none."""
     loaded = Loaded(header_of(session_id, scan))
     loaded.lost = [f"line {number} of the session log is lost: {why}" for number, why in scan.bad.items()]
+    if scan.lines[0].number == 1 and scan.lines[0].record["type"] != "session":
+        loaded.lost.insert(0, "the first line of the session log is missing: folder, mode and model are not known")
     drafts: dict[str, Draft] = {}
     past: dict[str, Draft] = {}
     for line in scan.lines:

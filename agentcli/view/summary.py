@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from agentcli.ledger.block import ToolResultState
@@ -110,6 +110,33 @@ def seconds_between(start: str | None, end: str | None) -> float | None:
         return (datetime.fromisoformat(end or "") - datetime.fromisoformat(start or "")).total_seconds()
     except (ValueError, TypeError):
         return None
+
+
+def utc_now() -> str:
+    """Now, as the log writes it."""
+    return datetime.now(UTC).isoformat()
+
+
+def age(at: str, now: str) -> str:
+    """How long ago, in one unit: `now`, `5 min`, `3 h`, `2 days`; the day itself from four weeks on, nothing if unknown."""
+    seconds = seconds_between(at, now)
+    if seconds is None:
+        return ""
+    if seconds < 60:
+        return "now"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds // 3600:.0f} h"
+    return f"{seconds // 86400:.0f} days" if seconds < 28 * 86400 else at[:10]
+
+
+def ago(at: str, now: str) -> str:
+    """The same as the end of a sentence: `just now`, `5 min ago`, `on 2026-01-01`."""
+    past = age(at, now)
+    if past in ("", "now"):
+        return "just now"
+    return f"on {past}" if past == at[:10] else f"{past} ago"
 
 
 def spell_time(seconds: float | None) -> str:

@@ -1,6 +1,6 @@
 import pytest
 
-from agentcli.agent.loops import loop_note, refused_loop, repeats
+from agentcli.agent.loops import loop_note, looped, repeats
 from agentcli.ledger.block import DataBlock, TextBlock, ToolCallBlock, ToolResultBlock
 from agentcli.ledger.message import AssistantMsg
 
@@ -85,12 +85,12 @@ def test_the_note_counts(count, note):
 def test_a_loop_that_was_refused_is_found_in_the_last_turn_only():
     msg, _ = acts({}, {}, {"state": "denied"})
     msg.content.pop()
-    assert refused_loop(msg).id == "c2"
+    assert [call.id for call, _ in looped(msg)] == ["c2"]
     msg.content.append(TextBlock(text="then I do something else"))
-    assert refused_loop(msg) is None
+    assert list(looped(msg)) == []
 
 
 def test_a_first_denial_is_no_loop():
     msg, _ = acts({}, {"state": "denied"})
     msg.content.pop()
-    assert refused_loop(msg) is None
+    assert list(looped(msg)) == []

@@ -1,10 +1,8 @@
 import json
 import sys
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from agentcli.cli.inbox import age
 from agentcli.cli.main import main
 from agentcli.session.store import SessionStore
 
@@ -66,24 +64,6 @@ def test_who_holds_a_session_is_named(parked, place, capsys):
     assert main(["inbox"]) == 0
     assert "answer it there" in (out := capsys.readouterr().out) and "--resume" not in out
     log.close()
-
-
-@pytest.mark.parametrize(
-    ("ago", "words"),
-    [
-        ({"seconds": 59}, "now"),
-        ({"minutes": 5}, "5 min"),
-        ({"hours": 47}, "47 h"),
-        ({"days": 3}, "3 days"),
-        ({"days": -1}, "now"),
-    ],
-)
-def test_an_age_has_one_unit(ago, words):
-    assert age((datetime.now(UTC) - timedelta(**ago)).isoformat()) == words
-
-
-def test_a_broken_time_has_no_age():
-    assert age("yesterday") == "now"
 
 
 @terminal

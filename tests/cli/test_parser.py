@@ -5,7 +5,7 @@ from agentcli.ledger.rule import PermissionMode
 
 FLAGS = {
     "resume": None, "continue_": False, "fork": False, "explore": False, "mode": None, "model": None, "api": None, "cwd": None,
-    "add_dir": [], "max_iters": None, "external_tools": None, "theme": None,
+    "add_dir": [], "max_iters": None, "max_cost": None, "max_tokens": None, "external_tools": None, "theme": None,
 }  # fmt: skip
 CHAT = {"command": "chat", "prompt": None, "pick": False, **FLAGS}
 RUN = {
@@ -16,6 +16,7 @@ RUN = {
     "input": None,
     "on_ask": "stop",
     "answer": None,
+    "dry_run": False,
     "read_stdin": False,
 }
 
@@ -58,6 +59,11 @@ def test_modes_are_those_of_the_ledger():
             ["run", "--add-dir", "a", "--add-dir", "b", "--max-iters", "3", "go"],
             {**RUN, "add_dir": ["a", "b"], "max_iters": 3, "prompt": "go"},
         ),
+        (["run", "--max-cost", "0.5", "--max-tokens", "9", "go"], {**RUN, "max_cost": 0.5, "max_tokens": 9, "prompt": "go"}),
+        (["chat", "--max-cost", "2"], {**CHAT, "max_cost": 2.0}),
+        (["run", "--dry-run"], {**RUN, "dry_run": True}),
+        (["run", "--dry-run", "go"], {**RUN, "dry_run": True, "prompt": "go"}),
+        (["run", "--dry-run", "-"], {**RUN, "dry_run": True, "read_stdin": True}),
         (["run", "--", "-x"], {**RUN, "prompt": "-x"}),
         (["sessions", "list", "--json"], {"command": "sessions", "action": "list", "json": True}),
         (["sessions", "show", "abc"], {"command": "sessions", "action": "show", "id": "abc", "json": False}),
@@ -99,6 +105,13 @@ def test_a_command_line_as_data(words, chosen):
         ["run", "--input", "events", "-"],
         ["run", "--max-iters", "0", "go"],
         ["run", "--max-iters", "many", "go"],
+        ["run", "--max-cost", "0", "go"],
+        ["run", "--max-cost", "nan", "go"],
+        ["run", "--max-cost", "inf", "go"],
+        ["run", "--max-tokens", "0.5", "go"],
+        ["run", "--dry-run", "--input", "events"],
+        ["run", "--dry-run", "--resume", "a", "--answer", "deny"],
+        ["chat", "--dry-run"],
         ["run", "--answer", "allow", "go"],
         ["run", "--resume", "a", "--continue"],
         ["run", "--fork", "go"],

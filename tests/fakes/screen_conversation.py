@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
+from agentcli.errors import ConfigError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock
 from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.rule import PermissionMode, PermissionRule
-from agentcli.runtime.command import Compact, Rewind, SetMode, SetModel, SetTitle
+from agentcli.runtime.command import Compact, Connect, Rewind, SetMode, SetModel, SetTitle
 from agentcli.runtime.conversation import ContextReport, Status
+from agentcli.runtime.probe import Answer
 
 REPLY = "r1"
 
@@ -35,6 +37,9 @@ def status(**changes):
         root="/home/me/shop",
         input_tokens=0,
         output_tokens=0,
+        cached_tokens=0,
+        reasoning_tokens=0,
+        cost=None,
         context_tokens=0,
         context_size=400_000,
         running=False,
@@ -72,6 +77,12 @@ class FakeConversation:
         self.closed = False
         self.said_before = []
         """What can be gone back to, newest first; each with the history that stands then."""
+        self.asked = []
+        """The endpoints that were asked for their models."""
+        self.lists = []
+        """What they answer: an `Answer`, or an error."""
+        self.refuses = []
+        """Why endpoints cannot be connected, one after the other."""
 
     @property
     def status(self):
@@ -132,6 +143,12 @@ class FakeConversation:
             case SetModel(name):
                 self.change(model=name)
                 return f"Model: {name}"
+            case Connect():
+                if self.refuses:
+                    raise ConfigError(self.refuses.pop(0))
+                name = "/".join(filter(None, [command.provider, command.model]))
+                self.change(model=name, demo=False)
+                return f"Model: {name}.\nThe key is kept in memory."
             case Compact():
                 return "Compressed: about 9,000 -> 900 tokens."
             case Rewind(msg_id):
@@ -142,6 +159,13 @@ class FakeConversation:
             case SetTitle(title):
                 self._status = dataclasses.replace(self._status, title=title)
                 return f"Title: {title}"
+
+    async def offered(self, wanted):
+        self.asked.append(wanted)
+        answer = self.lists.pop(0) if self.lists else Answer(False, "nobody answers")
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     async def warm(self):
         pass

@@ -103,6 +103,13 @@ async def test_json_is_one_object_with_seven_fields(out):
     }
 
 
+async def test_json_says_what_the_calls_have_cost_where_that_is_known(out):
+    ends = [ev.ModelCallEndEvent(reply_id="r1", metadata={"cost": cost}) for cost in (0.1, 0.2)]
+    fake = FakeConversation([[start(), *ends, *said("two", call_tokens=(7, 1)), end()]])
+    assert await Headless(fake, Request(prompt="go", output="json"), out.pipe).run() == 0
+    assert json.loads(out.read())["cost"] == 0.3
+
+
 async def test_json_of_a_pause_has_no_reason_and_names_what_waits(out):
     fake = FakeConversation([[start(), *asks(call())]])
     assert await Headless(fake, Request(prompt="go", output="json"), out.pipe).run() == 10
@@ -206,6 +213,16 @@ async def test_notices_and_errors_go_to_stderr(out, capsys):
     assert "OPENAI_API_KEY" in why
     assert why.endswith("auth: nokey␊here")
     assert out.read() == b""
+
+
+async def test_what_a_question_says_beside_its_preview_is_told_once(out, capsys):
+    note = "This reply has taken 9 tokens;\x1b[2J its budget is 8."
+    preview = Preview(kind="command", target="make", body="make", digest="d" * 64, notes=[note])
+    ask = ev.RequireUserConfirmEvent(reply_id="r1", tool_calls=[call()], previews={"c1": preview, "c2": preview})
+    fake = FakeConversation([[start(), ask, asks(call())[-1]]])
+    assert await Headless(fake, Request(prompt="go"), out.pipe).run() == 10
+    told = capsys.readouterr().err.splitlines()
+    assert (told[0], told[1].partition(":")[0]) == ("This reply has taken 9 tokens; its budget is 8.", "waiting")
 
 
 # -- lines of stdin ------------------------------------------------------------------------------

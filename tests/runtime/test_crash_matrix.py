@@ -254,7 +254,8 @@ async def test_row_16_a_process_that_outlived_us_is_named_to_the_model_and_to_th
     call_id = f"c{os.getpid()}"  # other tests run at the same time
     stage.feed([call(call_id, "Bash", command="sleep 60 & wait")])
     task = asyncio.create_task(stage.run())
-    await until(lambda: stage.world.log_path.exists() and "process" in stage.kinds)
+    log = stage.world.log_path
+    await until(lambda: log.exists() and b'"type":"process"' in log.read_bytes())
     stage.world.die(power=False)
     marks = {"by its record": {}, "by its mark": {RUN_MARK: _process_of(stage)["mark"]}, "by its call": {CALL_MARK: call_id}}
     escaped = subprocess.Popen([shutil.which("sleep"), "61"], env={"PATH": os.environ["PATH"], **marks[known]})
@@ -268,7 +269,8 @@ async def test_row_16_a_process_that_outlived_us_is_named_to_the_model_and_to_th
             _rewrite(stage, {"type": "lost"})
         await stage.reborn()
         assert f"Still running of it: process {escaped.pid} ({shutil.which('sleep')} 61)." in stage.result(call_id)[1]
-        assert [f"process {escaped.pid}" in notice for notice in stage.notices] == [True]
+        assert ["effects unknown" in notice for notice in stage.notices] == [True, False]
+        assert [f"process {escaped.pid}" in notice for notice in stage.notices] == [False, True]
     finally:
         escaped.kill()
         escaped.wait()
@@ -569,3 +571,22 @@ async def test_no_call_starts_without_a_decision_or_a_rule(stage):
     with suppress(LogError):
         await stage.run(None)
     assert (stage.world.effects, rule("Act") in stage.state.permission_context.rules) == ({}, False)
+
+
+async def test_a_file_that_changed_under_its_edit_is_said_to_have_changed_and_an_old_reason_goes(stage):
+    (stage.world.root / "a").write_text("one")
+    stage.feed([call("c1", "Put", value="a")])
+    await stage.run()
+    await stage.leave()
+    (stage.world.root / "a").write_text("two")
+    assert (await stage.run(None))[0].previews["c1"].notes == [CHANGED]
+
+
+@pytest.mark.parametrize("wrong", [call("c1", "Nope", value="a"), call("c1", "Act", valeu="a")])
+@pytest.mark.parametrize("mode", ["default", "bypass", "explore", "dont_ask"])
+async def test_a_call_that_can_never_run_ends_the_reply_at_its_third_time(stage, wrong, mode):
+    stage.mode(mode)
+    stage.feed(*[[wrong]] * 5)
+    events = await stage.run()
+    assert (events[-1].finished_reason, len(stage.world.requests)) == ("exceed_max_iters", 3)
+    assert "never run" in events[-1].metadata["notice"]

@@ -16,6 +16,7 @@ from agentcli.session.blob import Blobs
 from agentcli.session.codec import line_of, read_line, scan
 from agentcli.session.disk import DiskIO
 from agentcli.session.loaded import Loaded, header_of, load
+from agentcli.session.store import SessionStore
 from tests.session.story import AT, ID, write_story
 
 FIRST = line_of(1, AT, "session", {"version": 1, "id": ID, "cwd": "/srv", "parent": None, "created_at": AT})
@@ -307,3 +308,11 @@ def test_a_block_stands_where_it_first_stood_and_says_what_was_said_last(parts: 
 async def test_the_first_line_of_each_message_is_known(tmp_path: Path):
     raw, messages = await write_story(tmp_path)
     assert loaded(raw).starts == {messages[0].id: 2, messages[1].id: 3, messages[2].id: 8}
+
+
+def test_a_missing_first_line_is_told(tmp_path):
+    lines = b'{"seq":2,"ts":"2026-01-01T00:00:00+00:00","type":"mode","mode":"explore"}\n'
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions/abcdefghijkl2345.jsonl").write_bytes(lines)
+    loaded = SessionStore(tmp_path).read("abcdefghijkl2345")
+    assert loaded.lost == ["the first line of the session log is missing: folder, mode and model are not known"]

@@ -3,7 +3,19 @@ import pytest
 from agentcli.frontend.tui.screens.confirm import Confirm
 from agentcli.ledger import event as ev
 from agentcli.ledger.rule import PermissionMode
-from tests.fakes.screen_conversation import FakeConversation, asks, call, end, question, result, start, text, thinking, user
+from tests.fakes.screen_conversation import (
+    REPLY,
+    FakeConversation,
+    asks,
+    call,
+    end,
+    question,
+    result,
+    start,
+    text,
+    thinking,
+    user,
+)
 from tests.frontend.tui.looks import chat, until, until_shown
 
 DIFF = """--- a/src/app.py
@@ -149,7 +161,15 @@ CUT = {
     "history": [user("Tell me the address"), *WORK],
     "notices": ("The last line of the log was torn; it is left out.",),
 }
-SPENT = {"input_tokens": 21_300, "output_tokens": 900, "context_tokens": 12_000}
+BUSY = ev.ErrorInfo(kind="rate_limit", message="Rate limit reached for requests", status=429)
+
+
+def retry(attempt, delay_s, name="gpt-5.1"):
+    return ev.ModelCallRetryEvent(reply_id=REPLY, attempt=attempt, delay_s=delay_s, error=BUSY, model_name=name)
+
+
+WAITS = [start(), ev.ModelCallStartEvent(reply_id=REPLY, model_name="gpt-5.1"), retry(2, 0.4)]
+SPENT = {"input_tokens": 21_300, "output_tokens": 900, "context_tokens": 12_000, "cost": 0.1234}
 DARK, LIGHT = "agentcli-dark", "agentcli-light"
 TYPICAL = (80, 24)
 
@@ -187,6 +207,7 @@ STATES = [
     ("limit", DARK, TYPICAL, [start(), *text("So far."), end(ev.ReplyEndReason.EXCEED_MAX_ITERS)], {}, after("goes on")),
     ("unsaved", DARK, TYPICAL, [start(), *text("Partial."), UNSAVED], {}, after("make room")),
     ("confirm-80x12", DARK, (80, 12), [start(), *asks(EDIT)], {}, asked()),
+    ("fallback", LIGHT, TYPICAL, [*WAITS, retry(3, 0, "glm-4"), *text("Here I am."), *OVER], {}, after("Over.")),
     ("confirm-40", DARK, (40, 20), [start(), *asks(EDIT)], {}, asked()),
 ]
 

@@ -4,6 +4,8 @@ from agentcli.ledger.block import ToolResultState
 from agentcli.ledger.event import ErrorInfo, ErrorKind
 from agentcli.view.summary import (
     ERRORS,
+    age,
+    ago,
     call_target,
     error_sentences,
     result_summary,
@@ -83,3 +85,22 @@ def test_the_words_of_a_summary_hide_nothing():
 def test_every_kind_of_error_has_its_two_sentences():
     assert set(ERRORS) == set(ErrorKind.__args__)
     assert error_sentences(ErrorInfo(kind="auth", message="no", status=401))[0] == "The provider did not accept the key. (401)"
+
+
+NOW = "2026-01-01T10:05:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("at", "short", "sentence"),
+    [
+        ("2026-01-01T10:04:30+00:00", "now", "just now"),
+        ("2026-01-01T10:00:00+00:00", "5 min", "5 min ago"),
+        ("2026-01-01T07:00:00+00:00", "3 h", "3 h ago"),
+        ("2025-12-30T10:00:00+00:00", "2 days", "2 days ago"),
+        ("2025-11-01T10:00:00+00:00", "2025-11-01", "on 2025-11-01"),
+        ("2026-01-03T10:00:00+00:00", "now", "just now"),
+        ("nonsense", "", "just now"),
+    ],
+)
+def test_an_age_has_one_unit(at, short, sentence):
+    assert (age(at, NOW), ago(at, NOW)) == (short, sentence)

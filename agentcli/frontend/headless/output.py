@@ -113,6 +113,8 @@ class Answer:
 
     def __init__(self) -> None:
         self.usage = Usage()
+        self.cost: float | None = None
+        """US dollars; None where no price is known."""
         self._blocks: dict[str, list[str]] = {}
         self._fresh = True
 
@@ -124,7 +126,7 @@ class Answer:
         """Note what belongs to the answer."""
         match event:
             case ReplyStartEvent():
-                self.usage, self._blocks = Usage(), {}
+                self.usage, self.cost, self._blocks = Usage(), None, {}
             case ModelCallStartEvent():
                 self._fresh = True
             case TextBlockDeltaEvent():
@@ -134,6 +136,9 @@ class Answer:
             case ModelCallEndEvent():
                 tokens = {name: getattr(self.usage, name) + getattr(event, name) for name in Usage.model_fields}
                 self.usage = Usage(**tokens)
+                cost = event.metadata.get("cost")
+                if isinstance(cost, int | float):
+                    self.cost = (self.cost or 0.0) + cost
             case _:
                 pass
 
@@ -172,6 +177,7 @@ class JsonForm:
             "finished_reason": end.finished_reason if ended else None,
             "text": self.answer.text,
             "usage": self.answer.usage.model_dump(mode="json"),
+            **({} if self.answer.cost is None else {"cost": round(self.answer.cost, 9)}),
             "waiting": [] if ended else [call.model_dump(mode="json") for call in end.waiting],
             "error": end.error.model_dump(mode="json") if ended and end.error else None,
         }

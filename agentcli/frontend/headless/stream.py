@@ -164,7 +164,7 @@ class Headless:
                         end = event
                         continue
                     case RequireUserConfirmEvent():
-                        self.digests |= {call: preview.digest for call, preview in event.previews.items()}
+                        self._note(event)
                     case ModelCallRetryEvent():
                         tell(f"{event.error.message}; attempt {event.attempt} in {event.delay_s:.0f} s")
                     case _:
@@ -175,6 +175,12 @@ class Headless:
         finally:
             self.running = False
         return end
+
+    def _note(self, event: RequireUserConfirmEvent) -> None:
+        """Keep what an answer is given to, and say what the previews say beside it: a loop, a budget, a changed file."""
+        self.digests |= {call: preview.digest for call, preview in event.previews.items()}
+        for note in dict.fromkeys(note for preview in event.previews.values() for note in preview.notes):
+            tell(note)
 
     def _answers_by_itself(self, paused: ReplyPausedEvent) -> bool:
         free = self.stopped is None and not self.pipe.broken

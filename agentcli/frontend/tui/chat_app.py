@@ -12,7 +12,8 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 
 from agentcli.errors import AgentcliError
-from agentcli.frontend.tui.choosing import COPY_KEY, SESSIONS, session_entry, utc_now
+from agentcli.frontend.tui.choosing import COPY_KEY, SESSIONS, session_entry
+from agentcli.frontend.tui.models import Models
 from agentcli.frontend.tui.opening import Opener
 from agentcli.frontend.tui.screens.chat import ChatScreen
 from agentcli.frontend.tui.screens.pick import Picked, PickScreen
@@ -20,6 +21,7 @@ from agentcli.frontend.tui.themes import Wardrobe, role_variables
 from agentcli.frontend.tui.transcript.ink import Ink
 from agentcli.frontend.tui.widgets.rows import Rows
 from agentcli.runtime.conversation import Conversation
+from agentcli.view.summary import utc_now
 from agentcli.view.theme import PLAIN
 
 STOP_WITHIN = 3.0
@@ -50,20 +52,26 @@ class ChatApp(App[None], inherit_bindings=False):
     Args:
         conversation: None lets the user pick a session first.
         opener: opens the sessions that are picked.
+        models: where models are asked for; else this machine.
     """
 
     TITLE = "agentcli"
-    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss", "screens/pick.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss", "screens/pick.tcss", "screens/form.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
     ENABLE_COMMAND_PALETTE = False
     PAUSE_GC_ON_SCROLL = True
 
     def __init__(
-        self, conversation: Conversation | None, wardrobe: Wardrobe, prompt: str | None = None, opener: Opener | None = None
+        self,
+        conversation: Conversation | None,
+        wardrobe: Wardrobe,
+        prompt: str | None = None,
+        opener: Opener | None = None,
+        models: Models | None = None,
     ) -> None:
         super().__init__()
         self.animation_level = "none"
         self.wardrobe = wardrobe
-        self._prompt, self._opener = prompt, opener
+        self._prompt, self._opener, self._models = prompt, opener, models
         self.chat = self._chat(conversation) if conversation is not None else None
         self._ground = Ground()
         self._leaving = self._picking = False
@@ -73,7 +81,8 @@ class ChatApp(App[None], inherit_bindings=False):
 
     def _chat(self, conversation: Conversation) -> ChatScreen:
         prompt, self._prompt = self._prompt, None
-        return ChatScreen(conversation, self.wardrobe, prompt, self.leave, self.pick_session if self._opener else None)
+        pick_session = self.pick_session if self._opener else None
+        return ChatScreen(conversation, self.wardrobe, prompt, self.leave, pick_session, self._models)
 
     def get_default_screen(self) -> Screen[Any]:
         """The chat, or an empty ground for what it is picked from."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 from agentcli.frontend.tui.screens.listing import LONGEST, Entry
 from agentcli.frontend.tui.screens.pick import Wording
 from agentcli.runtime.catalogue import Choice
-from agentcli.view.summary import plural, seconds_between
+from agentcli.view.summary import age, plural
 
 COPY_KEY = "ctrl+f"
 SESSIONS = Wording(
@@ -21,29 +20,10 @@ MESSAGES = Wording(title="Go back to before a message", takes="takes it back int
 HERE, ELSEWHERE, BROKEN = 0, 1, 2
 
 
-def age(at: str, now: str) -> str:
-    """How long ago, in one unit: `now`, `5 min`, `3 h`, `2 days`; the day itself from four weeks on."""
-    seconds = seconds_between(at, now)
-    if seconds is None:
-        return ""
-    if seconds < 60:
-        return "now"
-    if seconds < 3600:
-        return f"{seconds // 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds // 3600:.0f} h"
-    return f"{seconds // 86400:.0f} days" if seconds < 28 * 86400 else at[:10]
-
-
 def short_folder(path: str) -> str:
     """A folder with `~` for the home folder."""
     home = str(Path.home())
     return f"~{path[len(home) :]}" if path == home or path.startswith(home.rstrip("/") + "/") else path
-
-
-def utc_now() -> str:
-    """Now, as the log writes it."""
-    return datetime.now(UTC).isoformat()
 
 
 def session_entry(choice: Choice, now: str, open_id: str = "") -> Entry:

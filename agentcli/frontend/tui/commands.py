@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 COMMANDS = {
     "help": "keys and commands",
-    "mode": "NAME: default, accept_edits, explore, bypass, dont_ask",
-    "model": "NAME: answer with another model from now on",
+    "mode": "NAME: default, accept_edits, explore, bypass, dont_ask; without one, a list",
+    "model": "NAME: answer with another model from now on; without one, a list",
+    "connect": "models on this machine, an endpoint with a key, another address",
     "context": "what the next request holds",
     "compact": "summarise the older part of the context now; words after it say what matters",
     "rewind": "go back to before an earlier message (esc esc)",
     "title": "TEXT: what the session is called",
     "resume": "go on with another session",
-    "theme": "NAME: other colours",
+    "theme": "NAME: other colours; without one, a list",
     "quit": "leave; the session is kept",
 }
 

@@ -5,6 +5,7 @@ What a fragment belongs to is decided here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from agentcli.model.openai_wire.call import Call, argument_text
@@ -17,8 +18,12 @@ class CallFold:
     def __init__(self) -> None:
         self.calls: list[Call] = []
 
-    def add(self, fragments: Any) -> list[Call]:
-        """Take the fragments of one delta; the calls that they belong to."""
+    def add(self, fragments: Any, signed: Callable[[str, Any], None]) -> list[Call]:
+        """Take the fragments of one delta; the calls that they belong to.
+
+        Args:
+            signed: takes the key of a call, and what its provider added to it.
+        """
         touched: dict[str, Call] = {}
         for fragment in rows_of(fragments if isinstance(fragments, list) else [fragments]):
             function = inside(fragment, "function")
@@ -27,6 +32,8 @@ class CallFold:
             call = self._find(fragment.get("index"), call_id, name, arguments, set(touched))
             call.add(call_id, name, arguments)
             touched[call.key] = call
+            if added := fragment.get("extra_content"):
+                signed(call.key, added)
         return list(touched.values())
 
     def _find(self, index: Any, call_id: str, name: str, arguments: str, seen: set[str]) -> Call:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agentcli.ledger.block import DataBlock, HintBlock, TextBlock, ToolCallBlock, ToolResultBlock
+from agentcli.ledger.block import DataBlock, HintBlock, TextBlock, ThinkingBlock, ToolCallBlock, ToolResultBlock
 from agentcli.ledger.message import Msg
 from agentcli.model.base import ModelRequest
-from agentcli.model.openai_wire.foreign import is_object
+from agentcli.model.openai_wire.foreign import fields_of, is_object, rows_of
 from agentcli.model.openai_wire.names import Names
-from agentcli.model.openai_wire.part import Part, Wire, images_after, not_sent_back, parts_of, result_of
+from agentcli.model.openai_wire.part import Part, Wire, data_after, not_sent_back, parts_of, result_of
+
+REASONING = "reasoning"
+"""The reasoning of earlier calls, on its way back."""
+UNREASONED = "unreasoned"
+"""A call without the reasoning that led to it."""
+SIGNED = "signed"
+"""What a provider added to its calls, on its way back."""
+CONTENT, DETAILS = "reasoning_content", "reasoning_details"
+FIELDS = (CONTENT, "reasoning")
+"""Fields for the text of reasoning."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -22,12 +32,31 @@ class WireRequest:
     tools: list[Wire]
     names: Mapping[str, str]
     """Name on the wire -> name of the tool, where they differ."""
+    holds: frozenset[str] = frozenset()
+    """What of it an endpoint may refuse, or miss: kinds of data, `REASONING`, `UNREASONED`, `SIGNED`."""
 
 
-def wire_request(request: ModelRequest) -> WireRequest:
+@dataclass(slots=True, frozen=True)
+class Manner:
+    """What an endpoint takes back, and what it does not take."""
+
+    origin: str = ""
+    """The stamp of what its own models made; all other is left out."""
+    reasoning: bool = False
+    """The reasoning goes back with the calls it led to."""
+    fill: bool = False
+    """Calls of another model get an empty reasoning: the endpoint takes no call without one."""
+    without: Collection[str] = ()
+    """Kinds of data that are named instead; `SIGNED`."""
+
+
+PLAIN = Manner()
+
+
+def wire_request(request: ModelRequest, manner: Manner = PLAIN) -> WireRequest:
     """The request as this wire takes it."""
     names = Names(request.tools)
-    history = History(names, request.messages)
+    history = History(names, request.messages, manner)
     system = [{"role": "system", "content": request.system}] if request.system else []
     tools = [
         {
@@ -40,7 +69,7 @@ def wire_request(request: ModelRequest) -> WireRequest:
         }
         for tool in request.tools
     ]
-    return WireRequest([*system, *history.messages], tools, names.differing)
+    return WireRequest([*system, *history.messages], tools, names.differing, frozenset(history.holds))
 
 
 @dataclass(slots=True)
@@ -49,15 +78,18 @@ class Turn:
 
     texts: list[str] = field(default_factory=list[str])
     calls: dict[str, ToolCallBlock] = field(default_factory=dict[str, ToolCallBlock])
+    thoughts: list[ThinkingBlock] = field(default_factory=list[ThinkingBlock])
+    """Of this endpoint and model."""
     answered: bool = False
 
 
 class History:
     """Messages of the ledger, put on the wire one after the other."""
 
-    def __init__(self, names: Names, msgs: Iterable[Msg]) -> None:
+    def __init__(self, names: Names, msgs: Iterable[Msg], manner: Manner = PLAIN) -> None:
         self.messages: list[Wire] = []
-        self._names = names
+        self.holds: set[str] = set()
+        self._names, self._manner = names, manner
         self._turn = Turn()
         self._results: dict[str, ToolResultBlock] = {}
         for msg in msgs:
@@ -67,11 +99,15 @@ class History:
                 self._say(msg.role, cast(list[Any], msg.content))
 
     def _say(self, role: str, blocks: Iterable[Any]) -> None:
-        parts = parts_of(blocks)
-        if any(part.image for part in parts):
-            self.messages.append({"role": role, "content": [_wire_part(part) for part in parts]})
+        parts = parts_of(blocks, self._manner.without)
+        if any(part.kind for part in parts):
+            self._show(role, parts)
         elif text := "\n".join(part.text for part in parts):
             self.messages.append({"role": role, "content": text})
+
+    def _show(self, role: str, parts: Iterable[Part]) -> None:
+        self.holds.update(part.kind for part in parts if part.kind)
+        self.messages.append({"role": role, "content": [_wire_part(part) for part in parts]})
 
     def _answer(self, msg: Msg) -> None:
         """A reply holds several turns: what comes after a result is the next one."""
@@ -87,9 +123,12 @@ class History:
                 case HintBlock():
                     self._flush()
                     self._say("user", [TextBlock(text=block.hint)] if isinstance(block.hint, str) else block.hint)
+                case ThinkingBlock():
+                    if self._manner.origin and (block.model_extra or {}).get("origin") == self._manner.origin:
+                        self._next().thoughts.append(block)
                 case DataBlock():
                     self._next().texts.append(not_sent_back(block))
-                case _:  # thinking, and what only a later version or another provider can read
+                case _:  # what only a later version can read
                     pass
         self._flush()
 
@@ -103,28 +142,60 @@ class History:
         text = _joined(turn.texts)
         if turn.calls:
             calls = [self._call(call) for call in turn.calls.values()]
-            self.messages.append({"role": "assistant", "content": text or None, "tool_calls": calls})
+            self._sign(calls, turn.thoughts)
+            back = self._given_back(turn.thoughts)
+            self.messages.append({"role": "assistant", "content": text or None, **back, "tool_calls": calls})
             self._give_results(turn.calls.values())
         elif text.strip():
             self.messages.append({"role": "assistant", "content": text})
+
+    def _given_back(self, thoughts: Iterable[ThinkingBlock]) -> Wire:
+        """The reasoning that led to calls, in the field it came in; no endpoint misses that of a mere text."""
+        back: Wire = {}
+        for block in thoughts if self._manner.reasoning else ():
+            extra = block.model_extra or {}
+            if details := rows_of(extra.get("details")):
+                back[DETAILS] = [*back.get(DETAILS, []), *details]
+            if (name := extra.get("field")) in FIELDS and block.thinking:
+                back[name] = back.get(name, "") + block.thinking
+        if DETAILS in back:
+            back = {DETAILS: back[DETAILS]}  # they hold the text too
+        if not back and self._manner.fill:
+            back = {CONTENT: ""}
+        self.holds.add(REASONING if back else UNREASONED)
+        return back
+
+    def _sign(self, calls: list[Wire], thoughts: Iterable[ThinkingBlock]) -> None:
+        """Give each call back what its provider added to it."""
+        for block in thoughts if SIGNED not in self._manner.without else ():
+            for place, added in fields_of((block.model_extra or {}).get("calls")).items():
+                if place.isdecimal() and int(place) < len(calls) and (fields := fields_of(added)):
+                    calls[int(place)]["extra_content"] = fields
+                    self.holds.add(SIGNED)
 
     def _call(self, call: ToolCallBlock) -> Wire:
         arguments = call.input if is_object(call.input) else "{}"
         return {"id": call.id, "type": "function", "function": {"name": self._names.legal(call.name), "arguments": arguments}}
 
     def _give_results(self, calls: Iterable[ToolCallBlock]) -> None:
-        """Nothing stands between results on this wire: their images follow after the last, in one message."""
+        """Nothing stands between results on this wire: their data follows after the last, in one message."""
         seen: list[tuple[str, list[Part]]] = []
         for call in calls:
-            content, images = result_of(self._results.get(call.id))
+            content, data = result_of(self._results.get(call.id), self._manner.without)
             self.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
-            seen.append((f"{self._names.legal(call.name)} ({call.id})", images))
-        if content := images_after(seen, _wire_part):
-            self.messages.append({"role": "user", "content": content})
+            seen.append((f"{self._names.legal(call.name)} ({call.id})", data))
+        if parts := data_after(seen):
+            self._show("user", parts)
 
 
 def _wire_part(part: Part) -> Wire:
-    return {"type": "image_url", "image_url": {"url": part.image}} if part.image else {"type": "text", "text": part.text}
+    if part.image:
+        return {"type": "image_url", "image_url": {"url": part.image}}
+    if part.audio:
+        return {"type": "input_audio", "input_audio": {"data": part.audio, "format": part.form}}
+    if part.file:
+        return {"type": "file", "file": {"filename": part.name, "file_data": part.file}}
+    return {"type": "text", "text": part.text}
 
 
 def _joined(texts: list[str]) -> str:

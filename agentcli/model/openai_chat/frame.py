@@ -17,7 +17,8 @@ class TextFrame:
     """What surrounds the text in the chunks of this answer."""
 
     def __init__(self) -> None:
-        self.thinking = False
+        self.field = ""
+        """The field of the learnt text."""
         self._head = self._tail = b""
         self._least = 0
         self._misses = 0
@@ -50,7 +51,7 @@ class TextFrame:
         if data[start:end] != text.encode() or data[end : end + 1] != b'"':
             return
         head, tail = data[:start], data[end:]
-        self._head, self._tail, self._least, self.thinking = head, tail, len(head) + len(tail), name != "content"
+        self._head, self._tail, self._least, self.field = head, tail, len(head) + len(tail), name
 
 
 def _only_text(chunk: dict[str, Any]) -> tuple[str, str]:

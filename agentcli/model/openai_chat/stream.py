@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from agentcli.model.base import Finish, UsagePiece
+from agentcli.model.base import Finish, Piece, UsagePiece
 from agentcli.model.openai_chat.calls import CallFold
+from agentcli.model.openai_chat.extra import Extra
+from agentcli.model.openai_chat.format import FIELDS
 from agentcli.model.openai_chat.frame import TextFrame
-from agentcli.model.openai_wire.failure import failure, of_error, told
+from agentcli.model.openai_wire.failure import Secret, failure, of_error, told
 from agentcli.model.openai_wire.fold import AnswerFold, other_wire
 from agentcli.model.openai_wire.foreign import inside, number, rows_of
 
+THOUGHTS = (*FIELDS, "reasoning_details")
 LENGTH = {"length", "max_tokens", "model_length", "max_output_tokens", "max_length"}
 FILTERED = {"content_filter", "safety", "sensitive", "recitation", "prohibited_content", "blocklist", "spii"}
 BROKEN = {"error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource"}
@@ -20,10 +23,11 @@ BROKEN = {"error", "abort", "aborted", "cancelled", "network_error", "insufficie
 class ChatFold(AnswerFold):
     """One answer while it comes in."""
 
-    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: str | None = None) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: Secret = None) -> None:
         super().__init__(names, origin, key)
         self._frame, self._calls = TextFrame(), CallFold()
-        self._stamp = {"origin": origin}
+        self._extra = Extra(origin)
+        self._stamps = {name: {"origin": origin, **({"field": name} if name else {})} for name in ("", *FIELDS)}
         self._saw_delta = self._thinks = False
         self._block = 0
 
@@ -32,8 +36,13 @@ class ChatFold(AnswerFold):
         text = self._frame.text_of(data)
         if text is None:
             return False
-        self._think(text) if self._frame.thinking else self._say(text)
+        self._say(text) if self._frame.field == "content" else self._think(text, self._frame.field)
         return True
+
+    def tail(self) -> Iterator[Piece]:
+        """Also what comes beside the words."""
+        yield from super().tail()
+        yield from self._extra.take(self._ended())
 
     def is_answer(self, fields: dict[str, Any]) -> bool:
         """A completion, or an answer of the other wire."""
@@ -49,13 +58,13 @@ class ChatFold(AnswerFold):
             self._thinks = False
             self.said.say(text)
 
-    def _think(self, text: str) -> None:
-        """Thinking; after text or a call it is a block of its own."""
+    def _think(self, text: str, name: str = "") -> None:
+        """Thinking; after text or a call it is a block of its own. `name` is the field that can take it back."""
         if not text:
             return
         if not self._thinks:
             self._block, self._thinks = self._block + 1, True
-        self.said.think(text, str(self._block), self._stamp)
+        self.said.think(text, str(self._block), self._stamps[name])
 
     def _chunk(self, chunk: dict[str, Any]) -> None:
         choices = chunk.get("choices")
@@ -91,9 +100,12 @@ class ChatFold(AnswerFold):
 
     def _delta(self, delta: dict[str, Any]) -> None:
         content = delta.get("content")
-        thinking = delta.get("reasoning_content") or delta.get("reasoning") or delta.get("reasoning_details")
-        if thinking:
-            self._think(_text_of(thinking))
+        name = next((name for name in THOUGHTS if delta.get(name)), "")
+        if name:
+            self._think(_text_of(delta[name]), name if name in FIELDS else "")
+        details = delta.get("reasoning_details")
+        if details:
+            self._extra.detail(details)
         if isinstance(content, str):
             if content:
                 self._say(content)
@@ -102,11 +114,19 @@ class ChatFold(AnswerFold):
         refusal = delta.get("refusal")
         if refusal and isinstance(refusal, str):
             self._say(refusal)
+        audio = delta.get("audio")
+        if audio:
+            self._sound(inside(delta, "audio"))
         calls = delta.get("tool_calls")
         legacy = delta.get("function_call")
         if calls or legacy:
             self._thinks = False
-            self.said.call(self._calls.add(calls or {"index": 0, "function": legacy}))
+            self.said.call(self._calls.add(calls or {"index": 0, "function": legacy}, self._extra.signed))
+
+    def _sound(self, audio: dict[str, Any]) -> None:
+        """A spoken answer: its words are the text."""
+        self._extra.hear(audio.get("data"))
+        self._say(_text_of(audio.get("transcript")))
 
     def _parts(self, content: Any) -> None:
         """Content as a list of typed parts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, cast
@@ -11,8 +11,9 @@ from agentcli.ledger.block import DataBlock, HintBlock, TextBlock, ThinkingBlock
 from agentcli.ledger.message import Msg
 from agentcli.model.base import ModelRequest
 from agentcli.model.openai_wire.foreign import fields_of, is_object
+from agentcli.model.openai_wire.lesson import AUDIO
 from agentcli.model.openai_wire.names import Names
-from agentcli.model.openai_wire.part import Part, Wire, images_after, not_sent_back, parts_of, result_of
+from agentcli.model.openai_wire.part import Part, Wire, data_after, not_sent_back, parts_of, result_of
 
 REASONING, CALL, MESSAGE = "reasoning", "function_call", "message"
 LONGEST_ID = 64
@@ -30,16 +31,19 @@ class WireRequest:
     """Name on the wire -> name of the tool, where they differ."""
     replays: bool = False
     """Some items are the provider's own, given back."""
+    holds: frozenset[str] = frozenset()
+    """The kinds of data in it."""
 
 
-def wire_request(request: ModelRequest, origin: str = "") -> WireRequest:
+def wire_request(request: ModelRequest, origin: str = "", without: Collection[str] = ()) -> WireRequest:
     """The request as this wire takes it.
 
     Args:
         origin: the stamp of what is given back to its provider; all else of the kind is left out.
+        without: kinds of data that the model does not take; they are named instead.
     """
     names = Names(request.tools)
-    history = History(names, origin, request.messages)
+    history = History(names, origin, request.messages, {*without, AUDIO})  # this wire has no sound
     # Not as `instructions`: some endpoints refuse the field, and all of them know a system message.
     system = [_message("system", [Part(request.system)])] if request.system else []
     tools = [
@@ -52,7 +56,7 @@ def wire_request(request: ModelRequest, origin: str = "") -> WireRequest:
         }
         for tool in request.tools
     ]
-    return WireRequest([*system, *history.items], tools, names.differing, history.replays)
+    return WireRequest([*system, *history.items], tools, names.differing, history.replays, frozenset(history.holds))
 
 
 @dataclass(slots=True)
@@ -69,8 +73,10 @@ class Turn:
 class History:
     """Messages of the ledger, put on the wire one after the other."""
 
-    def __init__(self, names: Names, origin: str, msgs: Iterable[Msg]) -> None:
+    def __init__(self, names: Names, origin: str, msgs: Iterable[Msg], without: Collection[str]) -> None:
         self.items: list[Wire] = []
+        self.holds: set[str] = set()
+        self._without = without
         self.replays = False
         self._names, self._origin = names, origin
         self._turn = Turn()
@@ -82,8 +88,12 @@ class History:
                 self._say(msg.role, cast(list[Any], msg.content))
 
     def _say(self, role: str, blocks: Iterable[Any]) -> None:
-        if parts := parts_of(blocks):
-            self.items.append(_message(role, parts))
+        if parts := parts_of(blocks, self._without):
+            self._show(role, parts)
+
+    def _show(self, role: str, parts: list[Part]) -> None:
+        self.holds.update(part.kind for part in parts if part.kind)
+        self.items.append(_message(role, parts))
 
     def _answer(self, msg: Msg) -> None:
         """A reply holds several turns: what comes after a result is the next one."""
@@ -154,11 +164,11 @@ class History:
         self.items += items
         seen: list[tuple[str, list[Part]]] = []
         for call in turn.calls.values():
-            output, images = result_of(self._results.get(call.id))
+            output, data = result_of(self._results.get(call.id), self._without)
             self.items.append({"type": "function_call_output", "call_id": call_id(call), "output": output})
-            seen.append((f"{self._names.legal(call.name)} ({call.id})", images))
-        if content := images_after(seen, _wire_part):
-            self.items.append({"type": MESSAGE, "role": "user", "content": content})
+            seen.append((f"{self._names.legal(call.name)} ({call.id})", data))
+        if parts := data_after(seen):
+            self._show("user", parts)
 
 
 def in_order(items: Iterable[Wire]) -> list[Wire]:
@@ -210,4 +220,6 @@ def _message(role: str, parts: Iterable[Part]) -> Wire:
 def _wire_part(part: Part) -> Wire:
     if part.image:
         return {"type": "input_image", "image_url": part.image, "detail": "auto"}
+    if part.file:
+        return {"type": "input_file", "filename": part.name, "file_data": part.file}
     return {"type": "input_text", "text": part.text}

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from agentcli.model.base import Finish, UsagePiece
 from agentcli.model.openai_responses.item import CALL, MESSAGE, REASONING, Item, Items, kind_of, text_of
-from agentcli.model.openai_wire.failure import failure, of_error, told
+from agentcli.model.openai_wire.failure import Secret, failure, of_error, told
 from agentcli.model.openai_wire.fold import AnswerFold, other_wire
 from agentcli.model.openai_wire.foreign import inside, number, rows_of, storable, word
 
@@ -25,7 +25,7 @@ BETWEEN = "\n\n"
 class ResponseFold(AnswerFold):
     """One answer while it comes in."""
 
-    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: str | None = None) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: Secret = None) -> None:
         super().__init__(names, origin, key)
         self._items = Items()
         self._stamp = {"origin": origin}

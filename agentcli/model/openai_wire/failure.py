@@ -8,12 +8,18 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from agentcli.errors import ModelError
 
-LONGEST_WAIT = 60.0
+Secret: TypeAlias = str | tuple[str, ...] | None
+"""An API key, or all that has to be kept out of an error's text."""
+
+LONGEST_WAIT = 86_400.0
+"""Seconds; more is asked by nobody who means it."""
 LONGEST_TEXT = 500
+SAID = "It said: "
+"""What stands before the provider's own words."""
 
 CONTEXT = (
     "context length",
@@ -59,6 +65,7 @@ TYPES = {
 STATUS = {
     401: "auth",
     402: "quota",
+    407: "connection",
     403: "permission",
     404: "not_found",
     405: "not_found",
@@ -68,21 +75,25 @@ STATUS = {
     501: "server",
 }
 SENTENCE = {
-    "auth": "The provider did not accept the API key; check OPENAI_API_KEY.",
-    "permission": "The provider does not permit this request with this key.",
+    "auth": "The provider did not accept the API key; check the key that is set for it.",
+    "permission": "The provider does not permit this request with this key; choose another model or key.",
     "not_found": "The provider does not know this model or address; check the model's name and the base URL.",
     "bad_request": "The provider refused the request.",
     "rate_limit": "The provider asks to slow down.",
-    "quota": "The account's quota at the provider is used up.",
-    "context_length": "The conversation is too long for this model.",
+    "quota": "The account's quota at the provider is used up; add credit there, or choose another model.",
+    "context_length": "The conversation is too long for this model; make it shorter, or choose a model with a larger context.",
     "content_filter": "The provider's content filter stopped this answer.",
-    "unsupported": "The model or the provider does not support what was asked for.",
+    "unsupported": "The model or the provider cannot do what was asked for; choose another model.",
     "connection": "The connection to the provider failed.",
     "timeout": "The provider did not answer in time.",
     "cut_stream": "The answer broke off before its end.",
     "malformed_stream": "The provider sent something that is no answer.",
     "server": "The provider has a fault of its own.",
 }
+NOTHING: Mapping[str, str] = {}
+OF_TOOLS = "This model or endpoint takes no tools, and an agent needs them; choose another model."
+OF_STREAM = "This endpoint cannot stream its answers; choose another model or address."
+OF_LOGIN = "The proxy wants a name and a password; put them into HTTPS_PROXY."
 RETRYABLE = {"rate_limit", "connection", "timeout", "cut_stream", "malformed_stream", "server"}
 
 
@@ -103,37 +114,65 @@ def failure(
     return ModelError(kind, f"{text} {detail}".rstrip(), retryable=again, status=status, retry_after=retry_after)
 
 
-def of_answer(status: int, body: str, headers: Mapping[str, str], key: str | None = None) -> ModelError:
-    """The error that an HTTP answer with an error status means."""
+def of_answer(
+    status: int, body: str, headers: Mapping[str, str], key: Secret = None, sentences: Mapping[str, str] = NOTHING
+) -> ModelError:
+    """The error that an HTTP answer with an error status means.
+
+    Args:
+        sentences: kind -> what the caller can say better.
+    """
     error = _parsed(body)
     kind = _kind(status, error, body)
-    retryable = status in (409, 425) or (kind in RETRYABLE and status not in (501, 505))
-    return failure(kind, _quoted(error, key), status=status, retryable=retryable, retry_after=wait_wanted(headers))
+    retryable = status in (409, 425) or (kind in RETRYABLE and status not in (407, 501, 505))
+    return failure(
+        kind,
+        _quoted(error, key),
+        status=status,
+        sentence=OF_LOGIN if status == 407 else sentences.get(kind) or _sentence(kind, error),
+        retryable=retryable,
+        retry_after=wait_wanted(headers),
+    )
 
 
-def of_error(error: Any, key: str | None = None) -> ModelError:
+def of_error(error: Any, key: Secret = None) -> ModelError:
     """The error that an error object inside an answer means."""
     status = _status_in(error)
     kind = _kind(status, error, json.dumps(error, ensure_ascii=False))
-    return failure(kind, _quoted(error, key), status=status)
+    return failure(kind, _quoted(error, key), status=status, sentence=_sentence(kind, error))
 
 
-def told(error: Any, key: str | None = None) -> str:
+def words_in(error: ModelError) -> str:
+    """The provider's own words in an error; empty where it said nothing."""
+    return error.message.partition(SAID)[2]
+
+
+def _sentence(kind: str, error: Any) -> str:
+    """The sentence of a kind that says more where the provider's words do."""
+    words = _words_of(error).lower()
+    if kind == "unsupported" and re.search(r"\btools?\b|function.?call", words):
+        return OF_TOOLS
+    return OF_STREAM if kind == "unsupported" and "stream" in words else SENTENCE[kind]
+
+
+def told(error: Any, key: Secret = None) -> str:
     """The provider's own words: one line, short, without the key."""
     text = " ".join(_words_of(error).split())
-    if key and len(key) > 3:
-        text = text.replace(key, "***")
-    text = re.sub(r"\b(sk-|Bearer )[\w.*-]{8,}", r"\1***", text)
+    for secret in (key,) if isinstance(key, str) else key or ():
+        if len(secret) > 3:
+            text = text.replace(secret, "***")
+    text = re.sub(r"\b(sk-|gsk_|xai-|pplx-|hf_|AIza|Bearer )[\w.*=+/-]{8,}", r"\1***", text)
+    text = re.sub(r"(://)[^/\s@]+@", r"\1***@", text)
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT].rstrip() + " ..."
 
 
-def _quoted(error: Any, key: str | None) -> str:
+def _quoted(error: Any, key: Secret) -> str:
     text = told(error, key)
-    return f"It said: {text}" if text else ""
+    return SAID + text if text else ""
 
 
 def wait_wanted(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the provider asks to wait, at most a minute; None where it asks for nothing."""
+    """Seconds that the provider asks to wait, at most a day; None where it asks for nothing."""
     for name, scale in (("retry-after-ms", 1000), ("retry-after", 1)):
         value = headers.get(name)
         seconds = _seconds(value) if value else None
@@ -168,7 +207,7 @@ def _kind(status: int | None, error: Any, body: str) -> str:
         return "quota" if status == 402 or (_has(words, QUOTA) and not _has(words, SOON)) else "rate_limit"
     if status in (400, 422) and _has(words, KEY) and _has(words, BAD_KEY):
         return "auth"
-    if (status in (None, 400, 415, 422) or (status == 404 and "tool" in words)) and _has(words, UNSUPPORTED):
+    if (status in (None, 400, 415, 422, 501) or (status == 404 and "tool" in words)) and _has(words, UNSUPPORTED):
         return "unsupported"
     if status is not None:
         return STATUS.get(status) or ("server" if status >= 500 else "bad_request")

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from agentcli.errors import ModelError
 from agentcli.model.base import Finish, Piece, UsagePiece
-from agentcli.model.openai_wire.failure import failure, of_error, told
+from agentcli.model.openai_wire.failure import Secret, failure, of_error, told
 from agentcli.model.openai_wire.foreign import fields_of, is_json
 from agentcli.model.openai_wire.said import Said
 from agentcli.model.openai_wire.sse import EventSplitter
@@ -32,7 +32,7 @@ class AnswerFold(ABC):
         key: the API key, kept out of error texts.
     """
 
-    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: str | None = None) -> None:
+    def __init__(self, names: Mapping[str, str] | None = None, origin: str = "", key: Secret = None) -> None:
         self.done = False
         """Nothing more is to be read."""
         self.begun = False
@@ -57,7 +57,7 @@ class AnswerFold(ABC):
             yield from self._whole(b"".join(self._splitter.end()))
         yield from self.tail()
         if not self._ended():
-            raise self.broken()
+            raise self.broken() if self.begun else self._nothing()
         yield self.finish or Finish("stop")
 
     def tail(self) -> Iterator[Piece]:
@@ -71,6 +71,12 @@ class AnswerFold(ABC):
         if self.begun:
             return failure("cut_stream", why)
         return failure("connection", why, sentence="The provider closed the connection without an answer.")
+
+    def _nothing(self) -> ModelError:
+        """The error of a body that came to its proper end without an answer in it."""
+        if self._splitter.foreign:
+            return self._malformed(self._splitter.foreign)
+        return failure("connection", sentence="The provider sent an empty answer.")
 
     @property
     def finished(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 BOM = b"\xef\xbb\xbf"
+FIELDS = (b":", b"data", b"event", b"id", b"retry")
+"""How the lines of an event stream begin."""
 FRAME_STARTS = (b"{", b"[", b"<")
 """How a JSON or web page begins; no line of an event stream does."""
 
@@ -13,6 +15,9 @@ class EventSplitter:
     def __init__(self) -> None:
         self.plain: bool | None = None
         """The body is no event stream; None until its first character has come."""
+        self.foreign = b""
+        """The first line that no event stream has, of a body without any payload so far."""
+        self._heard = False
         self._open: list[bytes] = []  # pieces of the line that has not ended; joined once, when its end comes
         self._data: list[bytes] = []  # data lines of the event that has not ended
         self._after_cr = False
@@ -54,10 +59,13 @@ class EventSplitter:
         payloads: list[bytes] = []
         for line in lines:
             if line.startswith(b"data:"):
+                self._heard = True
                 value = line[5:].rstrip(b"\r\n")
                 self._data.append(value[1:] if value.startswith(b" ") else value)
             elif self._data and not line.rstrip(b"\r\n"):
                 payloads.extend(self._flush())
+            elif not self._heard and not self.foreign and line.strip() and not _is_field(line.strip()):
+                self.foreign = line.strip()
         return payloads
 
     def _flush(self) -> list[bytes]:
@@ -68,3 +76,8 @@ class EventSplitter:
         if all(line.startswith((b"{", b"[DONE]")) and line.endswith((b"}", b"[DONE]")) for line in map(bytes.strip, data)):
             return data
         return [b"\n".join(data)]
+
+
+def _is_field(line: bytes) -> bool:
+    """Whether a line is of an event stream, or the beginning of one that is."""
+    return line.startswith(FIELDS) or any(name.startswith(line) for name in FIELDS)

@@ -8,6 +8,7 @@ from agentcli.frontend.tui.transcript.blocks import Sight
 from agentcli.frontend.tui.transcript.ink import ink_of
 from agentcli.frontend.tui.transcript.view import Transcript
 from agentcli.view.theme import PLAIN, load_themes
+from tests.fakes.models import FakeModels
 
 THEMES = Path(__file__).parent.parent.parent.parent / "themes"
 INK = ink_of(PLAIN)
@@ -22,8 +23,8 @@ def words(rows):
     return ["".join(segment.text for segment in row).rstrip() for row in rows]
 
 
-def chat(conversation, theme=None, prompt=None):
-    return ChatApp(conversation, Wardrobe(load_themes([THEMES]), theme), prompt)
+def chat(conversation, theme=None, prompt=None, models=None):
+    return ChatApp(conversation, Wardrobe(load_themes([THEMES]), theme), prompt, None, models or FakeModels())
 
 
 def screen_text(app):

@@ -1,25 +1,10 @@
 import pytest
 
-from agentcli.frontend.tui.choosing import age, message_entry, session_entry
+from agentcli.frontend.tui.choosing import message_entry, session_entry
 from agentcli.frontend.tui.screens.listing import Entry
 from tests.fakes.opener import choice
 
 NOW = "2026-01-01T10:05:00+00:00"
-
-
-@pytest.mark.parametrize(
-    ("at", "words"),
-    [
-        ("2026-01-01T10:04:30+00:00", "now"),
-        ("2026-01-01T10:00:00+00:00", "5 min"),
-        ("2026-01-01T07:00:00+00:00", "3 h"),
-        ("2025-12-30T10:00:00+00:00", "2 days"),
-        ("2025-11-01T10:00:00+00:00", "2025-11-01"),
-        ("nonsense", ""),
-    ],
-)
-def test_an_age_in_one_unit(at, words):
-    assert age(at, NOW) == words
 
 
 @pytest.mark.parametrize(

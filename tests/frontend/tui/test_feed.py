@@ -1,9 +1,11 @@
 from agentcli.frontend.tui.transcript.blocks import ErrorBlock, NoticeBlock, TextPart, ThinkingBlock, UserBlock
 from agentcli.frontend.tui.transcript.feed import Feed
+from agentcli.frontend.tui.transcript.retry import RetryBlock
 from agentcli.frontend.tui.transcript.tool_call import ToolBlock
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolResultState
 from tests.fakes.screen_conversation import REPLY, asks, begun, call, end, question, result, start, text, thinking, user
+from tests.frontend.tui.looks import sight, words
 
 
 class FakePage:
@@ -62,8 +64,61 @@ def test_a_withdrawn_thought_goes():
         withdrawn=["th1"],
     )
     page, _ = fed(start(), *thinking("first"), retry)
-    assert [type(block) for block in page.blocks] == [NoticeBlock]
-    assert page.blocks[0].text == "rate limit: trying again in 2 s (attempt 2)"
+    assert [type(block) for block in page.blocks] == [RetryBlock]
+    assert shown(page) == ["· The provider is asked too often; again in 2 s (attempt 2). Esc stops."]
+
+
+def model_call(name="m"):
+    return ev.ModelCallStartEvent(reply_id=REPLY, model_name=name)
+
+
+def retry(attempt, delay_s, name="m", kind="rate_limit", **error):
+    info = ev.ErrorInfo(kind=kind, **{"message": "slow", **error})
+    return ev.ModelCallRetryEvent(reply_id=REPLY, attempt=attempt, delay_s=delay_s, error=info, model_name=name)
+
+
+def shown(page):
+    return [line for block in page.blocks for line in words(block.rows(sight(100)))]
+
+
+def test_the_attempts_of_one_model_are_one_row():
+    page, _ = fed(start(), model_call(), retry(2, 0.4), retry(3, 8, status=429))
+    assert shown(page) == ["· The provider is asked too often (429); again in 8 s (attempt 3). Esc stops."]
+
+
+def test_a_wait_that_is_over_says_so_and_counts_no_more():
+    page, feed = fed(start(), model_call(), retry(2, 0.4), *text("Here."))
+    assert shown(page)[0] == "· The provider is asked too often; tried again (attempt 2)."
+    assert feed.counting is None
+
+
+def test_a_wait_that_the_user_stops_says_so():
+    page, _ = fed(start(), model_call(), retry(2, 30), end(ev.ReplyEndReason.INTERRUPTED))
+    assert shown(page) == ["· The provider is asked too often; stopped before attempt 2.", "· Interrupted."]
+
+
+def test_another_model_that_goes_on_is_named_on_a_row_of_its_own():
+    page, _ = fed(start(), model_call("gpt"), retry(2, 0.4, "gpt", "server"), retry(3, 0, "glm[/b]\x1b[2J", "server"), *text("x"))
+    assert shown(page)[:2] == [
+        "· The provider has a fault of its own; tried again (attempt 2).",
+        "· The provider has a fault of its own; glm[/b] goes on (attempt 3).",
+    ]
+
+
+def test_an_opened_row_has_the_words_of_the_provider():
+    page, _ = fed(start(), model_call(), retry(2, 5, message="Rate limit reached for \x1b[31mgpt"))
+    assert words(page.blocks[0].rows(sight(100, details=True)))[1] == "  Rate limit reached for gpt"
+
+
+def test_it_counts_down_to_the_second():
+    row = RetryBlock(ev.ErrorInfo(kind="rate_limit", message=""), 2, until=107.5)
+    assert [(row.count(now), row.left) for now in (100.0, 100.4, 100.6, 107.6, 108.0)] == [
+        (True, 8),
+        (False, 8),
+        (True, 7),
+        (True, 0),
+        (False, 0),
+    ]
 
 
 def test_a_call_waits_runs_and_ends():

@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+from tests.fakes.model_server import FakeModelServer
 from tests.frontend.tui.terminal import Terminal
 
 CHAT = ["-m", "agentcli", "chat"]
@@ -139,3 +140,28 @@ def test_leaving_from_the_dialog_stops_the_answered_call_that_runs(place, tmp_pa
         assert terminal.code() == 0
         last = terminal.output.rpartition(b"\x1b[?25h")[2]
         assert re.fullmatch(rb"\s*agentcli chat --resume [a-z2-7]{16}\r\n", last), last
+
+
+def test_a_first_start_connects_a_pasted_key_and_leaves_it_nowhere(place, tmp_path):
+    where, _ = place
+    key = "sk-pasted-0123456789"
+    with FakeModelServer("tiny", "large") as fake, Terminal(*CHAT, **where) as terminal:
+        terminal.wait("No model is connected yet")
+        terminal.code(0.3)
+        assert fake.lines == []
+        terminal.type("\r")
+        terminal.wait("Connect a model")
+        terminal.code(0.3)
+        terminal.type("another\r")
+        terminal.wait("Only this address")
+        terminal.code(0.3)
+        terminal.type(f"{fake.url}\t")
+        terminal.type(f"\x1b[200~{key}\n\x1b[201~\r")
+        terminal.wait("tiny")
+        terminal.code(0.3)
+        terminal.type("tiny\r")
+        terminal.wait("export OPENAI_MODEL=tiny")
+        assert (fake.lines, fake.heads[0]["Authorization"]) == (["GET /v1/models HTTP/1.1"], f"Bearer {key}")
+        terminal.type("\x04")
+        assert (terminal.code(), terminal.leftovers(), key.encode() in terminal.output) == (0, [], False)
+    assert [file for file in tmp_path.rglob("*") if file.is_file() and key.encode() in file.read_bytes()] == []

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+import base64
 import json
 import time
+import wave
+from io import BytesIO
 from typing import Any
 
 import pytest
 
 from agentcli.errors import ModelError
-from agentcli.model.base import CallPiece, Finish, Piece, TextPiece, ThinkingPiece, UsagePiece
+from agentcli.model.base import CallPiece, DataPiece, Finish, Piece, TextPiece, ThinkingPiece, UsagePiece
 from agentcli.model.openai_chat.stream import ChatFold, usage_of
 from tests.fakes.endpoint import said, sse
 
 STOP = Finish("stop")
+USED = {"prompt_tokens": 3, "completion_tokens": 4}
 ORIGIN = {"origin": "url|model"}
+CONTENT = {**ORIGIN, "field": "reasoning_content"}
+REASONING = {**ORIGIN, "field": "reasoning"}
 
 
 def read(*chunks: bytes, names: dict[str, str] | None = None) -> tuple[list[Piece], ModelError | None]:
@@ -73,12 +79,12 @@ def test_thinking_text_and_calls_keep_their_order():
         said("c", "tool_calls"),
     )
     assert pieces == [
-        ThinkingPiece("hm", "1", ORIGIN),
+        ThinkingPiece("hm", "1", CONTENT),
         TextPiece("a"),
         CallPiece("0", "f", "c1"),
         CallPiece("0", arguments="{}"),
         TextPiece("b"),
-        ThinkingPiece("more", "2", ORIGIN),
+        ThinkingPiece("more", "2", REASONING),
         TextPiece("c"),
         STOP,
     ]
@@ -87,9 +93,7 @@ def test_thinking_text_and_calls_keep_their_order():
 @pytest.mark.parametrize(
     ("delta", "piece"),
     [
-        ({"reasoning": "t", "reasoning_details": [{"type": "reasoning.text", "text": "t"}]}, ThinkingPiece("t", "1", ORIGIN)),
-        ({"reasoning_content": "t", "reasoning": "t"}, ThinkingPiece("t", "1", ORIGIN)),
-        ({"reasoning_details": [{"type": "reasoning.summary", "summary": "t"}]}, ThinkingPiece("t", "1", ORIGIN)),
+        ({"reasoning_content": "t", "reasoning": "t"}, ThinkingPiece("t", "1", CONTENT)),
         ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "t"}]}]}, ThinkingPiece("t", "1", ORIGIN)),
         ({"content": [{"type": "text", "text": "x"}, "y"]}, TextPiece("xy")),
         ({"content": None, "refusal": "I cannot"}, TextPiece("I cannot")),
@@ -97,6 +101,85 @@ def test_thinking_text_and_calls_keep_their_order():
 )
 def test_every_form_of_text_is_read_once(delta: dict[str, Any], piece: Piece):
     assert whole({"choices": [{"index": 0, "delta": delta, "finish_reason": "stop"}]}) == [piece, STOP]
+
+
+@pytest.mark.parametrize(
+    ("delta", "extra", "detail"),
+    [
+        ({"reasoning": "t"}, REASONING, {"type": "reasoning.text", "text": "t", "signature": "S"}),
+        ({}, ORIGIN, {"type": "reasoning.summary", "summary": "t"}),
+    ],
+)
+def test_details_of_reasoning_are_shown_once_and_carried_whole(
+    delta: dict[str, Any], extra: dict[str, Any], detail: dict[str, Any]
+):
+    pieces = whole(said(**delta, reasoning_details=[detail]), said(finish="stop"))
+    assert pieces == [ThinkingPiece("t", "1", extra), ThinkingPiece("", "back", {**ORIGIN, "details": [detail]}), STOP]
+
+
+def test_fragments_of_one_detail_are_joined_and_another_begins_at_another_index():
+    parts = [
+        {"type": "reasoning.text", "index": 0, "text": "a", "signature": None},
+        {"type": "reasoning.text", "index": 0, "text": "b", "format": "f"},
+        {"type": "reasoning.text", "index": 0, "text": None, "signature": "S"},
+        {"type": "reasoning.encrypted", "index": 1, "data": "X"},
+    ]
+    pieces = whole(*[said(reasoning_details=[part]) for part in parts], call("{}", index=0, id="c", name="f"))
+    first = {"type": "reasoning.text", "index": 0, "text": "ab", "signature": "S", "format": "f"}
+    assert pieces[-2] == ThinkingPiece("", "back", {**ORIGIN, "details": [first, parts[3]]})
+
+
+def test_what_a_provider_adds_to_a_call_is_carried_with_its_place():
+    signature = {"google": {"thought_signature": "S"}}
+    pieces = whole(
+        call("{}", index=0, id="a", name="f"), call("{}", index=1, id="b", name="f", extra_content=signature), said(finish="stop")
+    )
+    assert pieces[-2:] == [ThinkingPiece("", "back", {**ORIGIN, "calls": {"1": signature}}), STOP]
+
+
+def test_nothing_is_carried_of_an_answer_that_was_cut():
+    pieces, error = read(sse(said(reasoning_details=[{"type": "reasoning.encrypted", "data": "X"}])))
+    assert pieces == [] and error is not None and error.kind == "cut_stream"
+
+
+def test_a_spoken_answer_is_its_words_and_one_sound():
+    sound = bytes(range(200))
+    text = base64.b64encode(sound).decode()
+    parts = [{"id": "x", "transcript": "he"}, {"data": text[:7]}, {"transcript": "llo", "data": text[7:]}, {"expires_at": 1}]
+    pieces = whole(*[said(audio=part) for part in parts], said(finish="stop"))
+    assert pieces[0] == TextPiece("hello") and pieces[2] == STOP and isinstance(pieces[1], DataPiece)
+    with wave.open(BytesIO(base64.b64decode(pieces[1].data))) as file:
+        assert file.getparams()[:4] == (1, 2, 24_000, 100) and file.readframes(100) == sound
+    assert pieces[1].media_type == "audio/wav"
+
+
+@pytest.mark.parametrize(("head", "kind"), [(b"RIFF1234WAVE", "audio/wav"), (b"ID3x", "audio/mpeg")])
+def test_a_sound_that_is_a_file_stays_as_it_is(head: bytes, kind: str):
+    data = base64.b64encode(head).decode()
+    answer = {"choices": [{"message": {"audio": {"data": data, "transcript": "hi"}}, "finish_reason": "stop"}]}
+    assert read(json.dumps(answer).encode()) == ([TextPiece("hi"), DataPiece(kind, data, "audio"), STOP], None)
+
+
+def test_a_sound_that_is_no_base64_is_left_out():
+    assert whole(said(audio={"data": "!!!!", "transcript": 3}), said(audio=[1]), said("a", "stop")) == [TextPiece("a"), STOP]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        [said("a", "stop") | {"usage": USED}],
+        [said("a", "stop"), {"choices": [], "usage": USED}],
+        [said("a", "stop"), {"usage": USED}],
+        [{"usage": USED, "choices": []}, said("a", "stop")],
+        [{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop", "usage": USED}]}],
+        [said("a", "stop") | {"x_groq": {"usage": USED}}],
+        [said("a") | {"usage": {"prompt_tokens": 1, "completion_tokens": 0}}, said(finish="stop") | {"usage": USED}],
+    ],
+)
+def test_usage_is_found_in_any_place_and_the_last_one_counts(place: list[Any]):
+    pieces = whole(*place)
+    assert [piece for piece in pieces if isinstance(piece, UsagePiece)][-1] == UsagePiece(3, 4)
+    assert [piece for piece in pieces if not isinstance(piece, UsagePiece)] == [TextPiece("a"), STOP]
 
 
 def test_what_is_not_known_is_ignored():

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from agentcli.errors import ModelError
+from agentcli.ledger.block import Base64Source, DataBlock
 from agentcli.ledger.message import UserMsg
 from agentcli.model.base import CallPiece, Finish, ModelRequest, Piece, TextPiece, ThinkingPiece, ToolSchema, UsagePiece
-from agentcli.model.openai_responses.client import OpenAIResponseModel, refused
+from agentcli.model.openai_responses.client import REFUSALS, OpenAIResponseModel
 from agentcli.model.openai_wire.client import OPENAI
 from agentcli.model.openai_wire.failure import of_answer
+from agentcli.model.openai_wire.lesson import refused
 from agentcli.model.registry import ModelSpec
 from tests.fakes.endpoint import FakeEndpoint, sse
 from tests.fakes.wire import messages_of
@@ -152,15 +154,16 @@ async def test_reasoning_that_its_endpoint_cannot_read_any_more_is_left_out(word
         (400, "This model's maximum context length is 10 tokens", None),
         (401, "include", None),
         (500, "store", None),
-        (400, "Your organization must be verified to generate reasoning summaries.", "reasoning"),
-        (400, "Unsupported parameter: 'reasoning.summary'", "reasoning"),
+        (400, "Your organization must be verified to generate reasoning summaries.", "summary"),
+        (400, "Unsupported parameter: 'reasoning.summary'", "summary"),
+        (400, "Unsupported value: 'reasoning.effort' has to be low", None),
         (400, "unknown item rs_1", "items"),
     ],
 )
 def test_only_a_refusal_by_name_is_met(status: int, message: str, name: str | None):
     error = of_answer(status, '{"error": {"message": "%s"}}' % message, {})  # noqa: UP031
-    assert refused(error, {"items", "include", "store", "reasoning"}) == name
-    assert refused(error, set()) is None
+    assert refused(error, {"items", "include", "store", "summary"}, REFUSALS) == name
+    assert refused(error, set(), REFUSALS) is None
 
 
 async def test_a_refusal_that_cannot_be_met_is_an_error():
@@ -210,3 +213,35 @@ async def test_one_connection_serves_many_calls():
             assert await pieces_of(model) == SAID
         await model.close()
     assert (len(endpoint.requests), endpoint.connections) == (3, 1)
+
+
+async def test_limit_and_effort_are_sent_and_an_effort_that_is_refused_is_told():
+    answers = [HELLO, no(400, "max_output_tokens is not supported"), HELLO, no(400, "reasoning.effort must be low")]
+    async with FakeEndpoint(answers) as endpoint:
+        model = OpenAIResponseModel(ModelSpec(name="m", base_url=endpoint.url, max_output=500, reasoning_effort="high"))
+        assert await pieces_of(model) == await pieces_of(model) == SAID
+        with pytest.raises(ModelError, match="must be low"):
+            await pieces_of(model)
+        await model.close()
+    assert [sent.get("max_output_tokens") for sent in endpoint.requests] == [500, 500, None, None]
+    assert [sent["reasoning"] for sent in endpoint.requests] == [{"effort": "high"}] * 4
+
+
+async def test_an_endpoint_that_cannot_stream_is_asked_for_whole_answers():
+    response = {"object": "response", "status": "completed", "output": [{"type": "message", "content": [{"text": "hello"}]}]}
+    whole = (200, {}, [json.dumps(response).encode()])
+    pieces, requests = await ask(no(400, "Your organization must be verified to stream this model."), whole, whole, calls=2)
+    assert pieces == SAID and [sent["stream"] for sent in requests] == [True, False, False]
+
+
+async def test_data_that_a_model_does_not_take_is_named_and_sounds_are_at_once():
+    kinds = ("image/png", "application/pdf", "audio/wav")
+    blocks = [DataBlock(source=Base64Source(data="YQ==", media_type=kind)) for kind in kinds]
+    request = ModelRequest("", [UserMsg(content=blocks)])
+    _, requests = await ask(no(400, "input_image is not supported"), no(400, "Unknown type input_file"), HELLO, request=request)
+    content = [[part["type"] for part in sent["input"][0]["content"]] for sent in requests]
+    assert content == [
+        ["input_image", "input_file", "input_text"],
+        ["input_text", "input_file", "input_text"],
+        ["input_text"] * 3,
+    ]

@@ -172,7 +172,7 @@ def test_images_of_the_user_are_sent_and_other_data_is_named():
         {"type": "input_text", "text": "look"},
         PNG_PART,
         {"type": "input_image", "image_url": "https://x.org/a.png", "detail": "auto"},
-        {"type": "input_text", "text": "[data of type audio/wav is not sent: this model takes text and images]"},
+        {"type": "input_text", "text": "[data of type audio/wav is not sent: this model does not take it]"},
     ]
     assert reply(PNG) == [said("[data of type image/png, made by the model, is not sent back]")]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
 from rich.segment import Segment
@@ -15,25 +15,29 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.widgets import TextArea
+from textual.worker import Worker
 
-from agentcli.errors import AgentcliError
 from agentcli.frontend.tui.bridge import Bridge, Question, Verdict
-from agentcli.frontend.tui.choosing import MESSAGES, message_entry, utc_now
-from agentcli.frontend.tui.commands import COMMANDS, Slash, slash_of, unknown
-from agentcli.frontend.tui.folder import branch_of, folder_name
-from agentcli.frontend.tui.keys import CHAT_KEYS, HELP
-from agentcli.frontend.tui.screens.confirm import Behind, Confirm
-from agentcli.frontend.tui.screens.pick import PickScreen
+from agentcli.frontend.tui.commands import slash_of
+from agentcli.frontend.tui.folder import branch_of
+from agentcli.frontend.tui.keys import CHAT_KEYS
+from agentcli.frontend.tui.models import Models, ModelsHere
+from agentcli.frontend.tui.screens.asking import Asking
+from agentcli.frontend.tui.screens.confirm import Behind
+from agentcli.frontend.tui.screens.form import Form
+from agentcli.frontend.tui.screens.orders import BUSY, Orders
+from agentcli.frontend.tui.screens.pick import Picked, PickScreen
+from agentcli.frontend.tui.screens.rewinding import rewind
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.frontend.tui.transcript.blocks import WelcomeBlock
 from agentcli.frontend.tui.transcript.view import Transcript
 from agentcli.frontend.tui.typed import app_of
+from agentcli.frontend.tui.welcome import welcome
 from agentcli.frontend.tui.widgets.prompt import Prompt
 from agentcli.frontend.tui.widgets.rows import Rows
-from agentcli.frontend.tui.widgets.status import MODES, Figures, context_lines, header_row, queue_rows, status_row
+from agentcli.frontend.tui.widgets.status import MODES, figures_of, header_row, queue_rows, status_row
 from agentcli.ledger.block import ToolResultState
 from agentcli.ledger.rule import PermissionMode
-from agentcli.runtime.command import Rewind, SetTitle
 from agentcli.runtime.conversation import Conversation
 
 CYCLE = (PermissionMode.DEFAULT, PermissionMode.ACCEPT_EDITS, PermissionMode.EXPLORE)
@@ -41,7 +45,6 @@ LEAVE_WITHIN = 2.0
 TWICE_WITHIN = 0.6
 """Seconds in which a second Esc belongs to the first."""
 GO_ON = "Go on."
-BUSY = "A reply runs; esc stops it first."
 
 
 class ChatScreen(Screen[None]):
@@ -58,10 +61,10 @@ class ChatScreen(Screen[None]):
         prompt: str | None,
         leave: Callable[[], None],
         pick_session: Callable[[], None] | None = None,
+        models: Models | None = None,
     ) -> None:
         super().__init__()
-        self._leave, self._pick_session = leave, pick_session
-        self._confirm: Confirm | None = None
+        self._leave = leave
         self.conversation, self.wardrobe = conversation, wardrobe
         self.transcript = Transcript(root=conversation.status.root, id="transcript")
         self.prompt = Prompt(id="prompt")
@@ -72,6 +75,8 @@ class ChatScreen(Screen[None]):
         self._said = ""
         self._asked_to_leave = self._escaped = 0.0
         self.bridge = Bridge(conversation, self.transcript.feed, self)
+        self._asking = Asking(self, Behind(self._result_of, leave, self.action_interrupt))
+        self._orders = Orders(self, models or ModelsHere(), pick_session)
         self._early: list[str] | None = []
         """What is sent while the conversation is built up, or built anew; None where it stands."""
 
@@ -114,7 +119,7 @@ class ChatScreen(Screen[None]):
             self.bridge.feed.notice(notice)
         self._branch = await asyncio.to_thread(branch_of, status.root)
         self.state_changed()
-        early = self._stands()
+        early = self._taken_early()
         if status.waiting:
             await self.bridge.go_on()
         elif status.unfinished:
@@ -122,22 +127,24 @@ class ChatScreen(Screen[None]):
         for text in [*([self._first] if self._first is not None else []), *early]:
             self._send(text)
 
-    def _stands(self) -> list[str]:
+    def _taken_early(self) -> list[str]:
         """From now on what is sent goes to the conversation; what was sent so far."""
         early, self._early = self._early or [], None
         return early
 
+    def hold(self) -> None:
+        """From now on what is sent waits."""
+        self._early = []
+
+    def release(self) -> None:
+        """What was sent meanwhile is sent now."""
+        for text in self._taken_early():
+            self._send(text)
+
     async def _show_past(self) -> None:
         with self.transcript.holding():
             if not await self.bridge.replay():
-                self.transcript.add(WelcomeBlock(self._welcome()))
-
-    def _welcome(self) -> tuple[str, str]:
-        status = self.conversation.status
-        folder = folder_name(status.cwd)
-        if status.demo:
-            return f"No model is connected yet, in {folder}.", "Type anything: a scripted guide shows how it works."
-        return f"Connected to {status.model}, in {folder}.", "Type what is to be done. /help shows keys and commands."
+                self.transcript.add(WelcomeBlock(welcome(self.conversation.status)))
 
     # -- the face of the bridge ----------------------------------------------------------------
 
@@ -145,52 +152,22 @@ class ChatScreen(Screen[None]):
         """Draw header, queue and status line anew."""
         if not self.is_attached:
             return
-        if self._confirm is not None:
-            self._confirm.marks_changed()
-        width, ink, figures = app_of(self).size.width, self.wardrobe.ink, self._figures()
+        self._asking.marks_changed()
+        width, ink, status = app_of(self).size.width, self.wardrobe.ink, self.conversation.status
+        figures = figures_of(status, self._branch, running=self.bridge.running, said=self._said)
         self._header.show([header_row(figures, ink, width)], ink.base)
         self._status.show([status_row(figures, ink, width)], ink.base)
         rows = queue_rows(self.bridge.steered, self.bridge.queued, ink, width)
         self._queue.show(rows, ink.muted)
         self._queue.display = bool(rows)
 
-    def _figures(self) -> Figures:
-        status = self.conversation.status
-        return Figures(
-            folder=folder_name(status.root),
-            branch=self._branch,
-            session=status.session_id,
-            mode=status.mode,
-            model=status.model,
-            demo=status.demo,
-            title=status.title,
-            input_tokens=status.input_tokens,
-            output_tokens=status.output_tokens,
-            context_tokens=status.context_tokens,
-            context_size=status.context_size,
-            running=self.bridge.running,
-            said=self._said,
-        )
-
     async def ask(self, questions: list[Question]) -> Verdict:
         """Show what waits in the open confirmation, or open one; the next answer."""
-        if self._confirm is None:
-            root = self.conversation.status.root
-            behind = Behind(self._result_of, self._leave, self.action_interrupt)
-            self._confirm = Confirm(questions, self.wardrobe.ink, root, behind)
-            await app_of(self).push_screen(self._confirm)
-        else:
-            self._confirm.renew(questions)
-        verdict = await self._confirm.answered()
-        if not self._confirm.answers.open:  # the answer was to the last one: what it causes is seen in the transcript
-            await self.asked()
-        return verdict
+        return await self._asking.ask(questions, self.wardrobe.ink, self.conversation.status.root)
 
     async def asked(self) -> None:
         """Nothing waits any more: the confirmation is closed, where one is open."""
-        confirm, self._confirm = self._confirm, None
-        if confirm is not None:
-            await confirm.dismiss()
+        await self._asking.close()
 
     def _result_of(self, call_id: str) -> ToolResultState | None:
         tool = self.bridge.feed.tools.get(call_id)
@@ -218,12 +195,12 @@ class ChatScreen(Screen[None]):
     def _send(self, text: str) -> None:
         slash = slash_of(text)
         if slash is not None:
-            self._command(slash)
+            self._orders.take(slash)
         elif self.bridge.running:
             self.bridge.steer(text)
         else:
             self.transcript.to_end()
-            self._run(self.bridge.say(text))
+            self.reply(self.bridge.say(text))
 
     def action_queue(self) -> None:
         """Keep the text until the reply has ended."""
@@ -240,75 +217,37 @@ class ChatScreen(Screen[None]):
         if self.bridge.running:
             return
         if status.unfinished or status.waiting:
-            self._run(self.bridge.go_on())
+            self.reply(self.bridge.go_on())
         elif self.bridge.limited:
             self._send(GO_ON)
+        elif status.demo and self._early is None:
+            self._orders.connect()
 
-    def _run(self, reply: Any) -> None:
+    # -- what commands need --------------------------------------------------------------------
+
+    def reply(self, stream: Coroutine[Any, Any, None]) -> None:
+        """Begin what counts as a reply: Esc stops it, and what is sent meanwhile waits for its end."""
         self.bridge.running = True  # before the worker starts, so that a second Enter steers
-        self.run_worker(reply, group="reply")
+        self.run_worker(stream, group="reply")
 
-    def _command(self, slash: Slash) -> None:
-        match slash.name:
-            case "quit":
-                self.action_leave()
-            case "help" | "":
-                lines = [*HELP, *(f"/{name}  {words}" for name, words in COMMANDS.items())]
-                self.bridge.feed.notice("\n".join(lines))
-            case "mode":
-                self._mode_command(slash.argument)
-            case "model" if slash.argument:
-                self.run_worker(self._say_later(self.bridge.set_model(slash.argument)))
-            case "model":
-                self.say(f"Model: {self.conversation.status.model}. /model NAME takes another.")
-            case "context":
-                self.bridge.feed.notice("\n".join(context_lines(self.conversation.context())))
-            case "compact" if self.bridge.running:
-                self.say("A reply runs; compress the context after its end.")
-            case "compact":
-                self._run(self.bridge.compact(slash.argument))
-            case "theme":
-                self._theme_command(slash.argument)
-            case "resume":
-                self._resume_command()
-            case "rewind":
-                self.action_rewind()
-            case "title" if slash.argument:
-                self.run_worker(self._say_later(self._entitle(slash.argument)))
-            case "title":
-                self.say("/title TEXT gives the session a title.")
-            case _:
-                self.bridge.feed.notice(unknown(slash))
+    def start(self, work: Coroutine[Any, Any, None]) -> Worker[None]:
+        """Do something beside what the keys do."""
+        return self.run_worker(work, group="order")
 
-    def _mode_command(self, name: str) -> None:
-        wanted = name.replace(" ", "_").replace("-", "_").lower()
-        if wanted not in list(PermissionMode):
-            self.say(f"Modes: {', '.join(PermissionMode)}")
-            return
-        self.run_worker(self._say_later(self.bridge.set_mode(PermissionMode(wanted))))
+    async def pick(self, screen: PickScreen) -> Picked | None:
+        """Let the user pick; only for what was started."""
+        return await app_of(self).push_screen_wait(screen)
 
-    def _theme_command(self, name: str) -> None:
-        if not self.wardrobe.change(app_of(self), name):
-            self.say(f"Themes: {', '.join(self.wardrobe.names)}")
-            return
-        self.dress()
+    async def fill_in(self, form: Form) -> dict[str, str] | None:
+        """Let the user fill in a form; only for what was started."""
+        return await app_of(self).push_screen_wait(form)
 
-    def _resume_command(self) -> None:
-        if self.bridge.running:
-            self.say(BUSY)
-        elif self._pick_session is not None:
-            self._pick_session()
-        else:
-            self.say("There are no other sessions here.")
-
-    async def _entitle(self, title: str) -> str:
-        try:
-            return await self.conversation.do(SetTitle(title))
-        except AgentcliError as error:
-            return str(error)
-
-    async def _say_later(self, sentence: Any) -> None:
-        self.say(await sentence)
+    def wear(self, theme: str) -> bool:
+        """Other colours; False where there is no such theme."""
+        worn = self.wardrobe.change(app_of(self), theme)
+        if worn:
+            self.dress()
+        return worn
 
     # -- other keys ----------------------------------------------------------------------------
 
@@ -319,7 +258,7 @@ class ChatScreen(Screen[None]):
     def action_interrupt(self) -> None:
         """Stop the reply; what was queued comes back into the prompt."""
         if self.bridge.waits_elsewhere and not self.bridge.running:
-            self._run(self.bridge.withdraw())
+            self.reply(self.bridge.withdraw())
         elif self.bridge.running:
             left = self.bridge.interrupt()
             if left:
@@ -338,32 +277,9 @@ class ChatScreen(Screen[None]):
         if self.bridge.running:
             self.say(BUSY)
         elif self._early is None:
-            self.run_worker(self._rewind(), group="rewind", exclusive=True)
+            self.run_worker(rewind(self), group="rewind", exclusive=True)
 
-    async def _rewind(self) -> None:
-        now, earlier = utc_now(), self.conversation.earlier()
-        if not earlier:
-            self.say("There is no earlier message to go back to.")
-            return
-        entries = [message_entry(one.msg_id, one.text, one.at, now) for one in earlier]
-        picked = await app_of(self).push_screen_wait(PickScreen(MESSAGES, self.wardrobe.ink, entries))
-        if picked is None:
-            return
-        self._early = []
-        try:
-            said = await self.conversation.do(Rewind(picked.key))
-        except AgentcliError as error:
-            self.bridge.feed.notice(str(error))
-        else:
-            await self._build_anew()
-            self.bridge.feed.notice(said)
-            if self.prompt.take().strip():
-                self.bridge.feed.notice("What stood in the prompt is in its history: up brings it back.")
-            self.prompt.put(next(one.text for one in earlier if one.msg_id == picked.key))
-        for text in self._stands():
-            self._send(text)
-
-    async def _build_anew(self) -> None:
+    async def build_anew(self) -> None:
         """Another transcript, and a bridge without memory, for what stands now."""
         before, details = self.transcript, self.transcript.details
         self.transcript = Transcript(root=self.conversation.status.root, id="transcript")

@@ -1,4 +1,4 @@
-"""The fields of a confirmation: a reason, and arguments to be edited. What is pasted into them shows all of itself."""
+"""Fields to write in: a line, a reason, arguments to be edited. What is pasted into them shows all of itself."""
 
 from __future__ import annotations
 
@@ -12,16 +12,33 @@ from agentcli.frontend.tui.widgets.ordered import run_key
 from agentcli.view.clean import clean, spelled
 
 
-class Reason(Input):
-    """Why a call is denied."""
+class Line(Input):
+    """One line."""
 
     async def _on_key(self, event: events.Key) -> None:
-        await run_key(self, event)
+        if not self._passed_on(event, events.Key(event.key, event.character)):
+            await run_key(self, event)
 
     def _on_paste(self, event: events.Paste) -> None:
+        if self._passed_on(event, events.Paste(event.text)):
+            return
         event.prevent_default()
         event.stop()
-        self.insert_text_at_cursor(clean(event.text, newlines=False, exact=True))
+        self.insert_text_at_cursor(clean(event.text.strip("\r\n"), newlines=False, exact=True))
+
+    def _passed_on(self, event: events.Event, again: events.Event) -> bool:
+        """What came right behind a key that moved on is for the line that has the focus by now: it may be a secret."""
+        now = self.screen.focused
+        if now is self or not isinstance(now, Line):
+            return False
+        event.prevent_default()
+        event.stop()
+        now.post_message(again)
+        return True
+
+
+class Reason(Line):
+    """Why a call is denied."""
 
 
 class Arguments(TextArea):

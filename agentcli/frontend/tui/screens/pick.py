@@ -44,6 +44,8 @@ class Wording:
     """What Enter does."""
     leaves: str = "leaves"
     """What Esc does."""
+    lead: str = ""
+    """A sentence below the title, where the window has room for it."""
     nothing: str = "There is nothing to pick."
     ways: Mapping[str, str] | None = None
     """Further keys that pick, and what each does."""
@@ -118,7 +120,7 @@ class PickScreen(ModalScreen[Picked | None]):
         tall = height >= TALL_FROM and any(entry.under for entry, _ in self._all)
         nothing = self._nothing()
         self.listing.show(self._shown, at, tall=tall, nothing=nothing)
-        self._fill("pick-head", [self._title_row(width), self._filter_row(width), *([[]] if height >= TALL_FROM else [])])
+        self._fill("pick-head", self._head_rows(width, height))
         self._fill("pick-foot", self._foot_rows(width, height, tall))
 
     def _fill(self, name: str, rows: list[Row]) -> None:
@@ -130,6 +132,15 @@ class PickScreen(ModalScreen[Picked | None]):
         if not self._complete:
             return "Reading …"
         return "Nothing has all of these words." if self._filter else self.wording.nothing
+
+    def _head_rows(self, width: int, height: int) -> list[Row]:
+        roomy: list[Row] = [[]] if height >= TALL_FROM else []
+        rows = [self._title_row(width), self._filter_row(width), *roomy]
+        if self.wording.lead and roomy:
+            rows.insert(
+                1, [Segment(MARGIN), Segment(clipped(self.wording.lead, max(4, width - len(MARGIN) - 1)), self.ink.muted)]
+            )
+        return rows
 
     def _title_row(self, width: int) -> Row:
         ink, count = self.ink, len(self._all) if self._every else len(self._all) - self._counts.total()

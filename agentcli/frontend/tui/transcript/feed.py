@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 from agentcli.frontend.tui.transcript.blocks import Block, ErrorBlock, NoticeBlock, TextPart, ThinkingBlock, UserBlock
 from agentcli.frontend.tui.transcript.chunks import Chunk, Chunker
+from agentcli.frontend.tui.transcript.retry import RetryBlock
 from agentcli.frontend.tui.transcript.tool_call import ToolBlock
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import TextBlock, ToolResultState
 from agentcli.ledger.message import Msg
-from agentcli.view.summary import plural, seconds_between, spell_time
+from agentcli.view.summary import plural, seconds_between
 
 
 class Page(Protocol):
@@ -67,6 +68,8 @@ class Feed:
         self._started: dict[str, str] = {}
         self._touched: dict[int, Block] = {}
         self._model_calls = 0
+        self._model = ""
+        self._retry_row: RetryBlock | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             "REPLY_START": self._reply_start,
             "MODEL_CALL_START": self._model_call,
@@ -95,6 +98,8 @@ class Feed:
 
     def take(self, event: ev.AgentEvent) -> None:
         """One event; unknown ones show nothing."""
+        if self._retry_row is not None and event.type != "MODEL_CALL_RETRY":
+            self._settle_retry()
         handle = self._take.get(event.type)
         if handle is not None:
             handle(event)
@@ -258,13 +263,35 @@ class Feed:
             block = self._thoughts.pop(block_id, None)
             if block is not None:
                 self.page.withdraw(block)
-        wait = f" in {spell_time(event.delay_s)}" if event.delay_s >= 1 else ""
-        self.notice(f"{event.error.kind.replace('_', ' ')}: trying again{wait} (attempt {event.attempt})")
+        now, other = time.monotonic(), event.model_name if self._model and event.model_name != self._model else ""
+        self._model = event.model_name
+        if other:
+            self._settle_retry()
+        row = RetryBlock(event.error, event.attempt, now + event.delay_s, other)
+        row.count(now)
+        before, self._retry_row = self._retry_row, row
+        self.flush()
+        if before is not None:  # one row for all attempts of a model
+            self.page.withdraw(before)
+        self.page.add(row)
+
+    @property
+    def counting(self) -> RetryBlock | None:
+        """The row that counts down, where there is one."""
+        row = self._retry_row
+        return row if row is not None and row.left > 0 else None
+
+    def _settle_retry(self) -> None:
+        row, self._retry_row = self._retry_row, None
+        if row is not None:
+            row.settle(time.monotonic())
+            self._touch(row)
 
     def _reply_start(self, event: ev.ReplyStartEvent) -> None:
         self._model_calls = 0
 
     def _model_call(self, event: ev.ModelCallStartEvent) -> None:
+        self._model = event.model_name
         if event.metadata.get("purpose") != "compression":  # the summary's call counts for no limit
             self._model_calls += 1
 

@@ -57,6 +57,7 @@ class Transcript(ScrollView, can_focus=False):
         self.following = True
         self._frame: Timer | None = None
         self._beat: Timer | None = None
+        self._second: Timer | None = None
         self._last_frame = 0.0
         self._ready = self._held = False
         self._changed: dict[int, Block] = {}
@@ -228,6 +229,22 @@ class Transcript(ScrollView, can_focus=False):
         elif not runs and self._beat is not None:
             self._beat.stop()
             self._beat = None
+        row = self.feed.counting
+        if row is not None and self._second is None:
+            self._second = self.set_timer(max(0.01, row.until - time.monotonic() - row.left + 1), self._count_down)
+        elif row is None and self._second is not None:
+            self._second.stop()
+            self._second = None
+
+    def _count_down(self) -> None:
+        self._second = None
+        row = self.feed.counting
+        if row is None:
+            return
+        if row.count(time.monotonic()):
+            self.change(row)  # the frame sets the next timer
+        else:
+            self._keep_beat()
 
     def _tick(self) -> None:
         sight = self.pages.sight

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from rich.segment import Segment
 from rich.style import Style
 
+from agentcli.frontend.tui.folder import folder_name
 from agentcli.frontend.tui.transcript.ink import Ink, Row, clipped, row_width, spread
 from agentcli.ledger.rule import PermissionMode
-from agentcli.runtime.conversation import ContextReport
+from agentcli.runtime.conversation import ContextReport, Status
 from agentcli.view.clean import clean
 from agentcli.view.summary import spell_tokens
 
@@ -40,11 +41,33 @@ class Figures:
     title: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: float | None = None
+    """US dollars so far, where a price is known."""
     context_tokens: int = 0
     context_size: int | None = None
     running: bool = False
     said: str = ""
     """A sentence that takes the place of the hints until the next key."""
+
+
+def figures_of(status: Status, branch: str, *, running: bool, said: str) -> Figures:
+    """What is shown of a conversation."""
+    return Figures(
+        folder=folder_name(status.root),
+        branch=branch,
+        session=status.session_id,
+        mode=status.mode,
+        model=status.model,
+        demo=status.demo,
+        title=status.title,
+        input_tokens=status.input_tokens,
+        output_tokens=status.output_tokens,
+        cost=status.cost,
+        context_tokens=status.context_tokens,
+        context_size=status.context_size,
+        running=running,
+        said=said,
+    )
 
 
 def header_row(figures: Figures, ink: Ink, width: int) -> Row:
@@ -112,6 +135,8 @@ def _tokens(figures: Figures) -> list[str]:
         found.append(f"{share:.0f} % of {spell_tokens(figures.context_size)}")
     if figures.input_tokens or figures.output_tokens:
         found.append(f"{spell_tokens(figures.input_tokens)} in  {spell_tokens(figures.output_tokens)} out")
+    if figures.cost:
+        found.append(f"${figures.cost:.2f}" if figures.cost >= 0.01 else f"${figures.cost:.4f}")
     return found
 
 
