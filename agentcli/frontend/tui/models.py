@@ -104,7 +104,7 @@ def provider_entry(row: PresetRow) -> Entry:
         under=f"{row.title} · {_host(row)} · asked for its models when it is chosen",
         rank=ANY_MODEL if row.has_key else NO_KEY,
         dim=not row.has_key,
-        hidden="" if row.has_key else "endpoint without a key",
+        hidden="" if row.has_key else "keyless endpoint",
         refused="" if row.has_key else f"{row.variable} is not set; /connect takes a key.",
     )
 

@@ -44,7 +44,7 @@ def test_a_model_as_an_entry(given, entry):
 def test_an_endpoint_without_a_key_is_hidden_and_says_which_variable_it_wants():
     entries = [provider_entry(preset) for preset in PRESETS]
     assert [(entry.hidden, entry.refused) for entry in entries] == [
-        ("endpoint without a key", "OPENAI_API_KEY is not set; /connect takes a key."),
+        ("keyless endpoint", "OPENAI_API_KEY is not set; /connect takes a key."),
         ("", ""),
     ]
 
