@@ -122,7 +122,10 @@ class Command:
 
     @classmethod
     async def start(cls, argv: list[str], cwd: str, environment: Mapping[str, str]) -> Command:
-        """Start it; returns when it runs. ToolError where the system refuses."""
+        """Make its process, which waits for `output` to begin. ToolError where the system refuses.
+
+        Until then it is a process that can be named and has done nothing, and ends if this one dies.
+        """
         if any("\0" in word for word in argv):
             raise ToolError("a command cannot hold a NUL character")
         launch = asyncio.ensure_future(asyncio.to_thread(launch_warden, argv, cwd, environment))
@@ -158,9 +161,11 @@ class Command:
             self.ended = Ended(first, left=tuple(rest)) if first >= 0 else Ended(None, signal_name(-first), left=tuple(rest))
 
     async def output(self, seconds: float, pulse: float) -> AsyncGenerator[bytes]:
-        """The output as it comes, empty every `pulse` seconds without any; ends soon after the command does."""
+        """Let it begin; the output as it comes, empty every `pulse` seconds without any; ends soon after the command does."""
         loop = asyncio.get_running_loop()
         reader = await self.pipe()
+        with contextlib.suppress(BrokenPipeError):  # the warden is gone: `report` tells how that ended
+            await loop.sock_sendall(self.control, b"\n")
         reading: asyncio.Task[bytes] | None = asyncio.create_task(reader.read(READ_BYTES))
         ending = asyncio.create_task(self.report())
         limit = loop.time() + seconds

@@ -1,7 +1,8 @@
 """The parent of one command, in a process of its own: it alone knows, and ends, all that the command started.
 
 Run as a script by the bare interpreter (nothing of ours is imported). Standard input is a socket to the agent: it
-brings the command, takes what is reported, and its end means that the command has to end, the agent's death included.
+brings the command and then the word to begin, takes what is reported, and its end means that the command has to end,
+the agent's death included.
 On Linux this process is the subreaper of its descendants, so none can leave its tree by a double fork.
 """
 
@@ -18,6 +19,8 @@ GRACE_SECONDS = 0.8
 KILL_SECONDS = 0.8
 PR_SET_CHILD_SUBREAPER = 36
 DEAD = {"Z", "X", "x"}
+HELD = ["/bin/sh", "-c", 'read -r go && exec "$@" </dev/null', "sh"]
+"""The command before it begins: already to be seen by its words, waiting for one line, gone if that never comes."""
 
 
 def adopt_orphans() -> bool:
@@ -100,6 +103,7 @@ class Warden:
     def __init__(self, control: int) -> None:
         self.control = control
         self.child = 0
+        self.gate = -1
         self.status: int | None = None
         self.adopts = False
         self.wake, wake_end = os.pipe()
@@ -110,12 +114,10 @@ class Warden:
 
     def main(self) -> None:
         argv = self.request()
-        if argv is None or self.told_to_end():
+        if argv is None:
             return
         self.adopts = adopt_orphans()
-        self.child = os.fork()
-        if self.child == 0:
-            become(argv)
+        self.hold(argv)
         # the pipe has to end when the command's own processes let go of it
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 1)
@@ -134,9 +136,27 @@ class Warden:
         body = self.receive(int(length, 16)) if length else None
         return None if body is None else [os.fsdecode(word) for word in body.split(b"\0")]
 
-    def told_to_end(self) -> bool:
-        """The agent died, or gave the command up, while this process was made: then nothing is to begin."""
-        return bool(select.select([self.control], [], [], 0)[0])
+    def hold(self, argv: list[str]) -> None:
+        """Make the command's process, up to the point where it waits for the word to begin."""
+        gate, self.gate = os.pipe()
+        held, holding = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            become([*HELD, *argv], gate)
+        os.close(gate)
+        os.close(holding)
+        os.read(held, 1)  # ends when the child has become the other program: its copy closes there
+        os.close(held)
+
+    def begin(self) -> bool:
+        """Let the command begin, if that is what was said; whoever is gone, or gave it up, says nothing."""
+        if self.gate < 0 or not os.read(self.control, 1):
+            return False
+        with contextlib.suppress(BrokenPipeError):  # killed before it began: its end is told as any other
+            os.write(self.gate, b"\n")
+        os.close(self.gate)
+        self.gate = -1
+        return True
 
     def receive(self, size: int) -> bytes | None:
         data = b""
@@ -159,7 +179,7 @@ class Warden:
                 return True
             ready, _, _ = select.select([self.control, self.wake], [], [])
             self.drain_wake()
-            if self.control in ready:
+            if self.control in ready and not self.begin():
                 return False
 
     def drain_wake(self) -> None:
@@ -211,16 +231,16 @@ class Warden:
         return True
 
 
-def become(argv: list[str]) -> None:
-    """In the child: a session of its own, nothing to read, every signal as usual; then the command."""
+def become(argv: list[str], stdin: int) -> None:
+    """In the child: a session of its own, every signal as usual; then the command."""
     try:
         os.setsid()
         for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.execvp(argv[0], argv)
+        os.dup2(stdin, 0)
+        os.execv(argv[0], argv)
     except OSError as fault:
         os.write(2, f"{argv[0]}: {fault.strerror}\n".encode())
     finally:

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from agentcli.errors import ToolError
 from agentcli.workspace import warden
 from agentcli.workspace.shell import Command, Ended, quiet_environment, shell_program
-from agentcli.workspace.warden import carriers
+from agentcli.workspace.warden import carriers, start_time
 
 SLEEPER = "while :; do sleep 1; done"
 NEEDS_PROC = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="finds processes in /proc")
@@ -99,6 +100,29 @@ def test_a_command_whose_agent_died_meanwhile_does_not_begin(tmp_path):
         ours.close()
         done = subprocess.run([sys.executable, "-I", "-S", warden.__file__], stdin=theirs.fileno(), check=False)
     assert (done.returncode, list(tmp_path.iterdir())) == (0, [])
+
+
+@NEEDS_PROC
+async def test_a_command_can_be_seen_before_it_has_done_anything_and_ends_with_its_agent(run):
+    command = await run.start("touch done")
+    words = Path(f"/proc/{command.pid}/cmdline").read_bytes().split(b"\0")
+    await asyncio.sleep(0.05)
+    held = (words[-2], start_time(command.pid) == command.start_time, list(run.folder.iterdir()))
+    command.control.close()  # as the death of this process does
+    command.process.wait(2)
+    with pytest.raises(ProcessLookupError):
+        os.kill(command.pid, 0)
+    assert (held, list(run.folder.iterdir())) == ((b"touch done", True, []), [])
+    await command.close()
+
+
+@NEEDS_PROC
+async def test_a_command_that_is_killed_before_it_begins_tells_its_signal(run):
+    command = await run.start("touch done")
+    os.kill(command.pid, signal.SIGKILL)
+    async with contextlib.aclosing(command.output(2, 0.1)) as pieces:
+        output = [piece async for piece in pieces if piece]
+    assert (output, await command.close(), list(run.folder.iterdir())) == ([], Ended(None, "SIGKILL"), [])
 
 
 async def test_a_command_that_kills_its_warden_leaves_nothing(run):
