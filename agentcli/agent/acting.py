@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
-from agentcli.agent import gate
+from agentcli.agent import gate, receipt
 from agentcli.agent.context import closing
 from agentcli.agent.gate import Asked, Verdict, judge, preview_of
 from agentcli.agent.pump import Ended
@@ -38,7 +38,8 @@ async def act(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
             yield event
     while not work.stopped:
         ready, asks, refused = _sort(work)
-        for call, state, text in refused:
+        for call, verdict in refused:
+            state, text = await _refused(work, verdict)
             for event in work.result_events(call, state, text):
                 yield event
         if ready:
@@ -61,21 +62,19 @@ def begun(work: Work, call: ToolCallBlock) -> bool:
     return call.id in work.state.started or (call.state == ToolCallState.ALLOWED and work.msg.result(call.id) is not None)
 
 
-def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[ToolCallBlock, ToolResultState, str]]]:
+def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[ToolCallBlock, Verdict | str]]]:
     """What may run now, what must be asked now, and what is refused."""
     ready: list[ToolCallBlock] = []
     asks: list[Verdict] = []
-    refused: list[tuple[ToolCallBlock, ToolResultState, str]] = []
+    refused: list[tuple[ToolCallBlock, Verdict | str]] = []
     standing: list[Verdict] = []  # asked ones, and those that will be, in order
     blocked = False
     for call in work.msg.open_calls():
         verdict = judge(work, call)
         if call.state == ToolCallState.SUBMITTED:
             blocked = True
-        elif isinstance(verdict, str):
-            refused.append((call, ToolResultState.ERROR, verdict))
-        elif verdict.behavior == PermissionBehavior.DENY:
-            refused.append((call, ToolResultState.DENIED, f"Denied: {verdict.decision.reason}"))
+        elif isinstance(verdict, str) or verdict.behavior == PermissionBehavior.DENY:
+            refused.append((call, verdict))
         elif verdict.behavior == PermissionBehavior.ALLOW and (call.state == ToolCallState.ASKING or not blocked):
             # One that was asked and is allowed now was settled by the rule given with a sibling's answer.
             ready.append(call)
@@ -89,9 +88,19 @@ def _sort(work: Work) -> tuple[list[ToolCallBlock], list[Verdict], list[tuple[To
     return ready, asks, refused
 
 
+async def _refused(work: Work, verdict: Verdict | str) -> tuple[ToolResultState, str]:
+    """How a call that does not run is answered; who denied it is written down."""
+    if isinstance(verdict, str):
+        return ToolResultState.ERROR, verdict
+    await receipt.write(work, verdict)
+    return ToolResultState.DENIED, f"Denied: {verdict.decision.reason}"
+
+
 async def _previewed(work: Work, asks: list[Verdict], asked: list[Asked]) -> AsyncGenerator[ev.AgentEvent, None]:
     """Collect the questions; what could not work anyway is answered instead of asked."""
     for verdict in asks:
+        if verdict.decision.rule is not None:
+            await receipt.write(work, verdict)
         preview = await preview_of(work, verdict)
         if isinstance(preview, str):
             for event in work.result_events(verdict.call, ToolResultState.ERROR, preview):
@@ -126,19 +135,20 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
     try:
         for call in calls:
             verdict = judge(work, call)  # the decision is taken at the moment of execution (law 6)
-            refusal = _refusal(verdict, answered)
-            if refusal is not None:
-                if refusal[0] is not None:
-                    for event in work.result_events(call, refusal[0], refusal[1]):
-                        yield event
+            if isinstance(verdict, str) or verdict.behavior == PermissionBehavior.DENY:
+                state, text = await _refused(work, verdict)
+                for event in work.result_events(call, state, text):
+                    yield event
                 continue
-            assert not isinstance(verdict, str)
+            if verdict.behavior != PermissionBehavior.ALLOW and not answered:
+                continue  # since a mode or a rule has changed, it has to be asked
             if verdict.tool.external:
+                await receipt.write(work, verdict, answered=answered)
                 async with aclosing(_hand_out(work, call)) as events:
                     async for event in events:
                         yield event
                 continue
-            problem = await _start(work, verdict)
+            problem = await _start(work, verdict, answered)
             if problem is not None:
                 for event in work.result_events(call, ToolResultState.ERROR, problem):
                     yield event
@@ -167,20 +177,7 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
             await work.whole(result.close())
 
 
-def _refusal(verdict: Verdict | str, answered: bool) -> tuple[ToolResultState | None, str] | None:
-    """Why a call does not run now; a state of None: not yet, it has to be asked."""
-    if isinstance(verdict, str):
-        return ToolResultState.ERROR, verdict
-    match verdict.behavior:
-        case PermissionBehavior.DENY:
-            return ToolResultState.DENIED, f"Denied: {verdict.decision.reason}"
-        case PermissionBehavior.ALLOW:
-            return None
-        case _:
-            return None if answered else (None, "")
-
-
-async def _start(work: Work, verdict: Verdict) -> str | None:
+async def _start(work: Work, verdict: Verdict, answered: bool) -> str | None:
     """Write ahead what is about to begin (law 5); the text of a refusal where it cannot work."""
     context = work.tool_context(verdict.call)
 
@@ -195,6 +192,7 @@ async def _start(work: Work, verdict: Verdict) -> str | None:
     except Exception as error:  # the edge of a tool
         log.exception("tool %s could not start", verdict.call.name)
         return f"The tool failed before it started: {type(error).__name__}: {error}"
+    await receipt.write(work, verdict, answered=answered)
     if verdict.harmless:
         return None
     body = {"reply_id": work.state.reply_id, **started.model_dump(mode="json")}

@@ -63,6 +63,10 @@ def _call(chosen: Namespace) -> int:
             from agentcli.cli.rules import rules
 
             return rules(chosen)
+        case "why":
+            from agentcli.cli.why import why
+
+            return why(chosen)
         case "models":
             from agentcli.cli.models import models
 

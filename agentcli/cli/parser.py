@@ -23,6 +23,7 @@ COMMANDS = {
     "sessions": "saved sessions: list, show, search, export, fork, title, verify, rm",
     "inbox": "the questions that wait for an answer, over all sessions; on a terminal they can be answered",
     "rules": "permission rules: list, test, rm",
+    "why": "who decided a tool call, when, by which rule, and what was shown",
     "models": "the models that can be used now, those of servers on this machine included",
     "themes": "the themes found",
     "doctor": "what works on this machine",
@@ -158,6 +159,13 @@ def _rules(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def _why(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    parser.add_argument("call", metavar="CALL", nargs="?", default="", help="its id, or a beginning of it (the last call)")
+    parser.add_argument("--session", metavar="ID", help="look only there")
+    _add_json(parser)
+    return parser.parse_args(words)
+
+
 def _plain(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     _add_json(parser)
     return parser.parse_args(words)
@@ -169,6 +177,7 @@ PARSERS: dict[str, Callable[[Parser, Sequence[str]], argparse.Namespace]] = {
     "sessions": _sessions,
     "inbox": _plain,
     "rules": _rules,
+    "why": _why,
     "models": _plain,
     "themes": _plain,
     "doctor": _plain,

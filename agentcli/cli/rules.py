@@ -6,9 +6,11 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from typing import Any
 
 from agentcli.cli.say import row, say
 from agentcli.runtime.rulebook import Rulebook
+from agentcli.view.summary import ago, utc_now
 
 
 def rules(chosen: Namespace) -> int:
@@ -27,8 +29,15 @@ def rules(chosen: Namespace) -> int:
                 if chosen.json:
                     print(json.dumps(rule))
                 else:
-                    row(f"{rule['behavior']:<5}", rule["rule"], f"({rule['source']})")
+                    row(f"{rule['behavior']:<5}", rule["rule"], f"({rule['source']})", _last(rule["last"]))
     return 0
+
+
+def _last(use: dict[str, Any] | None) -> str:
+    """What a rule last decided."""
+    if use is None:
+        return ""
+    return f"last {ago(str(use.get('at')), utc_now())}: {use.get('tool')} {use.get('target')}"
 
 
 def _lines() -> Iterator[str]:

@@ -167,4 +167,5 @@ class Answered:
             for call in status.waiting
             if call.id in given and call.state == ToolCallState.ASKING
         ]
-        return UserConfirmResultEvent(reply_id=status.reply_id, confirm_results=results)
+        by = {"by": "the user, in the inbox"}
+        return UserConfirmResultEvent(reply_id=status.reply_id, confirm_results=results, metadata=by)

@@ -11,6 +11,8 @@ from agentcli.errors import ConfigError, LogError
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionRule
 from agentcli.session.store import SessionLog, SessionStore
+from agentcli.session.uses import RuleUses
+from agentcli.view.summary import utc_now
 from agentcli.workspace.whole import Spool
 
 
@@ -21,6 +23,7 @@ class Keeper:
         self, store: SessionStore, rules: RulesFile, root: str, header: dict[str, Any], log: SessionLog | None = None
     ) -> None:
         self.store, self.rules, self.root, self.header, self.log = store, rules, root, header, log
+        self.uses = RuleUses(store.folder.parent)
         self._making: asyncio.Task[SessionLog] | None = None
 
     @property
@@ -42,6 +45,9 @@ class Keeper:
             self.header.update({key: value for key, value in body.items() if key in self.header})
             return
         await self.log.record(kind, body, durable=durable)
+        if kind == "receipt" and "rule" in body:
+            use = {**body, "at": utc_now(), "session": self.header["id"]}
+            await asyncio.to_thread(self.uses.note, str(body["behavior"]), str(body["rule"]), use)
 
     async def granted(self, rules: Sequence[PermissionRule]) -> None:
         """Keep rules where their scope says; valid only once that write has finished (crash matrix, 13)."""

@@ -16,6 +16,7 @@ from agentcli.ledger.rule import PermissionContext, PermissionMode
 from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.rules import LATER, list_rules, test_lines
 from agentcli.runtime.where import find_place
+from agentcli.session.uses import RuleUses
 from agentcli.tool.builtin import builtin_tools
 from agentcli.workspace.root import Place
 
@@ -40,8 +41,8 @@ class Rulebook:
         return (*self.settings.warnings, *unknown_tools(self.settings.rules, known))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Every rule, its behaviour, and where it comes from."""
-        return list_rules(self._context())
+        """Every rule, its behaviour, where it comes from, and what it last decided."""
+        return list_rules(self._context(), RuleUses(paths.data_dir()))
 
     def test(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         """One answer for each line."""

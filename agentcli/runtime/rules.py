@@ -11,6 +11,7 @@ from agentcli.ledger.rule import PermissionContext, PermissionMode
 from agentcli.permission.decision import PermissionDecision
 from agentcli.permission.engine import PermissionEngine
 from agentcli.permission.subject import Kind, Subject
+from agentcli.session.uses import RuleUses, key_of
 from agentcli.tool.base import ToolBase
 from agentcli.tool.schema import validate
 from agentcli.tool.subject import free_subject
@@ -38,9 +39,14 @@ def test_lines(
         yield _answer(line, place, engine, default_mode, known)
 
 
-def list_rules(context: PermissionContext) -> list[dict[str, Any]]:
-    """Every rule in force, and where it comes from."""
-    return [{"rule": rule.text, "behavior": rule.behavior.value, "source": rule.source} for rule in context.rules]
+def list_rules(context: PermissionContext, uses: RuleUses) -> list[dict[str, Any]]:
+    """Every rule in force, where it comes from, and what it last decided."""
+    known = uses.all()
+    rows: list[dict[str, Any]] = []
+    for rule in context.rules:
+        row = {"rule": rule.text, "behavior": rule.behavior.value, "source": rule.source}
+        rows.append({**row, "last": known.get(key_of(rule.behavior.value, rule.text))})
+    return rows
 
 
 def _folders(place: Place) -> dict[str, Any]:

@@ -149,6 +149,13 @@ class SessionStore:
             if row is not None:
                 yield row, found
 
+    def mentions(self, session_id: str, text: str) -> bool:
+        """Whether a word stands in the bytes of a log; cheaper than reading it."""
+        try:
+            return text.encode() in self._path(session_id).read_bytes()
+        except OSError:
+            return False
+
     def rows(self) -> list[SessionRow]:
         """One row a session, the last used first."""
         return index.rows(self.folder)

@@ -83,7 +83,7 @@ def test_rules_list_names_the_source_and_rm_takes_one_away(place, capsys):
     kept = RulesFile(place / "config")
     kept.add([PermissionRule.parse("Read(**)", PermissionBehavior.ALLOW)], str(place / "project"))
     assert main(["rules", "list", "--json"]) == 0
-    assert rows(capsys) == [{"rule": "Read(**)", "behavior": "allow", "source": "project"}]
+    assert rows(capsys) == [{"rule": "Read(**)", "behavior": "allow", "source": "project", "last": None}]
     assert main(["rules", "rm", "Read(**)", "--everywhere"]) == 2
     assert main(["rules", "rm", "Read(**)"]) == 0
     assert kept.load(str(place / "project")) == []

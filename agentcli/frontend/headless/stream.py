@@ -133,7 +133,7 @@ class Headless:
             return await self._play(None, last=last)
         # It is not announced anew: whoever answers saw the preview of then, and the runtime compares it with now.
         status = self.conversation.status
-        return await self._play(self._answer(status.reply_id, status.waiting, how == "allow"), last=last)
+        return await self._play(self._answer(status.reply_id, status.waiting, how == "allow", f"--answer {how}"), last=last)
 
     async def _play(self, inputs: Input | None, *, last: bool = True) -> int:
         """One stream, and those that our own answers cause, with one terminal event; the exit code.
@@ -143,7 +143,8 @@ class Headless:
         """
         end = await self._pass_on(inputs)
         while isinstance(end, ReplyPausedEvent) and self._answers_by_itself(end):
-            end = await self._pass_on(self._answer(end.reply_id, end.waiting, self.request.on_ask == "allow"))
+            allow = self.request.on_ask == "allow"
+            end = await self._pass_on(self._answer(end.reply_id, end.waiting, allow, f"--on-ask {self.request.on_ask}"))
         if end is None:
             return DONE
         code = exit_code(end)
@@ -186,9 +187,9 @@ class Headless:
         free = self.stopped is None and not self.pipe.broken
         return free and self.request.on_ask != "stop" and bool(_asked(paused.waiting))
 
-    def _answer(self, reply_id: str, waiting: Sequence[ToolCallBlock], allow: bool) -> UserConfirmResultEvent:
+    def _answer(self, reply_id: str, waiting: Sequence[ToolCallBlock], allow: bool, by: str) -> UserConfirmResultEvent:
         results = [ConfirmResult(confirmed=allow, tool_call=call, digest=self.digests.get(call.id)) for call in _asked(waiting)]
-        return UserConfirmResultEvent(reply_id=reply_id, confirm_results=results)
+        return UserConfirmResultEvent(reply_id=reply_id, confirm_results=results, metadata={"by": by})
 
     def _tell_end(self, end: Terminal) -> None:
         if isinstance(end, ReplyPausedEvent):
