@@ -157,7 +157,7 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
             if work.msg.result(call.id) is None:
                 start = ev.ToolResultStartEvent(reply_id=work.state.reply_id, tool_call_id=call.id, tool_call_name=call.name)
                 yield work.fold(start)
-            pump.start(call.id, verdict.tool.run(verdict.arguments, work.tool_context(call)))
+            pump.start(call.id, verdict.tool.run(verdict.arguments, work.tool_context(call, verdict.subject)))
             if work.stopped:
                 pump.stop()
         running = set(results)
@@ -179,7 +179,7 @@ async def _run_together(work: Work, calls: list[ToolCallBlock], answered: bool) 
 
 async def _start(work: Work, verdict: Verdict, answered: bool) -> str | None:
     """Write ahead what is about to begin (law 5); the text of a refusal where it cannot work."""
-    context = work.tool_context(verdict.call)
+    context = work.tool_context(verdict.call, verdict.subject)
 
     def look() -> Any:
         verdict.tool.check(verdict.arguments, context)

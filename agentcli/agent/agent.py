@@ -13,6 +13,7 @@ from agentcli.agent.announce import announce
 from agentcli.agent.budget import Budget
 from agentcli.agent.context import close_holes
 from agentcli.agent.journal import Journal, NoJournal
+from agentcli.agent.masking import Masks
 from agentcli.agent.reply import end, go_on
 from agentcli.agent.rewind import rewind
 from agentcli.agent.window import Window
@@ -42,6 +43,7 @@ class Agent:
         journal: where a reply is made durable; nowhere by default.
         max_iters: model calls of one reply at most.
         budget: what a reply may take before somebody is asked; counts what is spent.
+        masks: what is taken out of the results of tools; by default what has the form of a well-known key.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Agent:
         journal: Journal | None = None,
         max_iters: int = MOST_ITERATIONS,
         budget: Budget | None = None,
+        masks: Masks | None = None,
     ) -> None:
         state = state or AgentState()
         state.session_id = state.session_id or new_id()
@@ -65,6 +68,7 @@ class Agent:
         system = system_prompt if callable(system_prompt) else lambda: system_prompt
         self._work = Work(name, system, model, toolkit or Toolkit(), state, journal or NoJournal(), place, max_iters)
         self._work.budget = budget or self._work.budget
+        self._work.masks = masks or self._work.masks
         self.window = Window(self._work, self._alone)
         self._running = False
 
@@ -101,6 +105,11 @@ class Agent:
         """What was spent, and the limits of a reply."""
         return self._work.budget
 
+    @property
+    def masks(self) -> Masks:
+        """What is taken out of the results of tools."""
+        return self._work.masks
+
     @model.setter
     def model(self, model: ChatModel) -> None:
         self._work.model = model
@@ -108,6 +117,10 @@ class Agent:
     def steer(self, content: str) -> None:
         """Say something while a reply runs: taken in before its next model call."""
         self.state.steering.append(content)
+
+    def note(self, text: str) -> None:
+        """Have the model know something with the next model call."""
+        self.state.notes.append(text)
 
     def interrupt(self) -> None:
         """End the running reply as interrupted; nothing where none runs."""

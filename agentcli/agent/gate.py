@@ -121,7 +121,7 @@ def _doubted(decision: PermissionDecision, note: str, denying: tuple[PermissionM
 
 async def preview_of(work: Work, verdict: Verdict) -> Preview | str:
     """What would happen now, or why it cannot work."""
-    context = work.tool_context(verdict.call)
+    context = work.tool_context(verdict.call, verdict.subject)
 
     def look() -> Preview:
         verdict.tool.check(verdict.arguments, context)

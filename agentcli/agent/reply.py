@@ -69,7 +69,7 @@ async def go_on(work: Work) -> AsyncGenerator[ev.AgentEvent, None]:
             yield work.fold(ev.ExceedMaxItersEvent(reply_id=state.reply_id, name=work.name))
             yield await end(work, ev.ReplyEndReason.EXCEED_MAX_ITERS)
             return
-        for hint in _steering(work):
+        for hint in [*_notes(work), *_steering(work)]:
             yield hint
         async with aclosing(_turn(work, turns)) as events:
             async for event in events:
@@ -124,13 +124,22 @@ async def _turn(work: Work, turns: Turns) -> AsyncGenerator[ev.AgentEvent, None]
             yield event
 
 
+def _notes(work: Work) -> list[ev.AgentEvent]:
+    """What happened beside the conversation."""
+    texts, work.state.notes = work.state.notes, []
+    return [_hint(work, text, "agentcli") for text in texts]
+
+
 def _steering(work: Work) -> list[ev.AgentEvent]:
     """Texts that came while the reply ran: never before its first model call."""
     if work.state.cur_iter == 0:
         return []
     texts, work.state.steering = work.state.steering, []
-    reply_id = work.state.reply_id
-    return [work.fold(ev.HintBlockEvent(reply_id=reply_id, block_id=new_id(), source="user", hint=text)) for text in texts]
+    return [_hint(work, text, "user") for text in texts]
+
+
+def _hint(work: Work, text: str, source: str) -> ev.AgentEvent:
+    return work.fold(ev.HintBlockEvent(reply_id=work.state.reply_id, block_id=new_id(), source=source, hint=text))
 
 
 async def _finish(work: Work, outcome: Outcome) -> AsyncGenerator[ev.AgentEvent, None]:

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from agentcli.agent.gate import Verdict
+from agentcli.agent.masking import masked, told
 from agentcli.agent.pump import Ended
 from agentcli.agent.work import Work
 from agentcli.errors import ToolError
@@ -32,6 +33,7 @@ class Result:
         self.work, self.verdict, self.call = work, verdict, verdict.call
         self.metadata: dict[str, Any] = {}
         self.state = ToolResultState.RUNNING
+        self.mask = work.masks.of(verdict.subject.targets, work.place.root)
         self.ends = Ends(HEAD, TAIL)
         self.whole = Whole(self.ends.most, work.keep)
         self.live_at = 0.0
@@ -40,24 +42,28 @@ class Result:
         """The folded events of a chunk."""
         if chunk.state != ToolResultState.RUNNING:
             self.state = chunk.state
-        self.metadata.update(chunk.metadata)
+        self.metadata.update({key: self._masked(value) for key, value in chunk.metadata.items()})
         events: list[ev.AgentEvent] = []
         if chunk.progress:
-            events.append(ev.ToolProgressEvent(**self._ids(), delta=chunk.progress))
+            events.append(ev.ToolProgressEvent(**self._ids(), delta=self._masked(chunk.progress)))
         for block in chunk.content:
             events += await self._text(block.text) if isinstance(block, TextBlock) else [self._data(block)]
         return [self.work.fold(event) for event in events]
 
     async def end(self, ended: Ended) -> list[ev.AgentEvent]:
         """The folded events of the end, whatever it was."""
+        last = [self.work.fold(event) for event in await self._text("", final=True)]
         state, words = self._final(ended)
+        if self.mask is not None and self.mask.count:
+            self.metadata["masked"] = self.mask.count
+            words = "\n".join(filter(None, (words, told(self.mask.count))))
         if words and self.ends.last not in ("", "\n"):
             words = "\n" + words
         seen = self.metadata.get("seen")
         if isinstance(seen, dict):
             self.work.state.tool_context.read_files.update(seen)  # pyright: ignore[reportUnknownArgumentType]
         tail = self.ends.tail(await self.whole.end() if self.ends.cut else "")
-        return self.work.result_events(self.call, state, tail + words, {**self.metadata, **self.whole.metadata})
+        return [*last, *self.work.result_events(self.call, state, tail + words, {**self.metadata, **self.whole.metadata})]
 
     async def close(self) -> None:
         """Give back what it holds."""
@@ -76,7 +82,11 @@ class Result:
     def _ids(self) -> dict[str, Any]:
         return {"reply_id": self.work.state.reply_id, "tool_call_id": self.call.id}
 
-    async def _text(self, text: str) -> list[ev.AgentEvent]:
+    def _masked(self, value: Any) -> Any:
+        return masked(value, self.work.masks.plain()) if isinstance(value, str) else value
+
+    async def _text(self, text: str, final: bool = False) -> list[ev.AgentEvent]:
+        text = self.mask.feed(text, final) if self.mask is not None else text
         head, rest = self.ends.add(text)
         if self.whole.add(text):
             await self.work.whole(self.whole.write())
@@ -96,8 +106,20 @@ class Result:
 
 async def bounded(work: Work, event: ev.ExternalExecutionResultEvent) -> ev.ExternalExecutionResultEvent:
     """Results from outside, within the same bound."""
-    results = [await _bounded(work, result) for result in event.execution_results]
+    results = [await _bounded(work, _without_secrets(work, result)) for result in event.execution_results]
     return event.model_copy(update={"execution_results": results})
+
+
+def _without_secrets(work: Work, result: ToolResultBlock) -> ToolResultBlock:
+    mask = work.masks.plain()
+    if isinstance(result.output, str):
+        output: Any = masked(result.output, mask)
+    else:
+        output = [
+            block.model_copy(update={"text": masked(block.text, work.masks.plain())}) if isinstance(block, TextBlock) else block
+            for block in result.output
+        ]
+    return result.model_copy(update={"output": output})
 
 
 async def _bounded(work: Work, result: ToolResultBlock) -> ToolResultBlock:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from agentcli.agent.budget import Budget
 from agentcli.agent.journal import Journal
+from agentcli.agent.masking import Masks
 from agentcli.agent.pump import Ended, Pump
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock, ToolCallState, ToolResultState
@@ -22,6 +23,7 @@ from agentcli.permission.subject import Kind, Subject, Target, Way
 from agentcli.tool.base import ToolContext
 from agentcli.tool.toolkit import Toolkit
 from agentcli.workspace.root import Place
+from agentcli.workspace.secrets import MaskedSpool
 from agentcli.workspace.whole import Spool
 
 Item = TypeVar("Item")
@@ -48,6 +50,7 @@ class Work:
         self.journal = _WholeJournal(self.whole, journal)
         self.engine = PermissionEngine(state.permission_context)
         self.budget = Budget()
+        self.masks = Masks()
         self.call_ids = {*state.past_calls, *(call.id for msg in state.context for call in msg.calls)}
         self.stop_wanted = asyncio.Event()
         self.cancelled = False
@@ -104,8 +107,8 @@ class Work:
         if not self.journal.durable:
             await self.journal.kept(self.msg)
 
-    def tool_context(self, call: ToolCallBlock) -> ToolContext:
-        """What a tool is given for this call."""
+    def tool_context(self, call: ToolCallBlock, subject: Subject) -> ToolContext:
+        """What a tool is given for this call, as it was judged."""
 
         async def note(kind: str, body: dict[str, Any]) -> None:
             # Not the whole one: a stopped tool is no cancelled consumer.
@@ -118,12 +121,15 @@ class Work:
             mode=self.state.permission_context.mode,
             note=note,
             look=self.may_look_at,
+            judged=frozenset(target.path for target in subject.targets),
             keep=self.keep,
         )
 
     async def keep(self) -> Spool | None:
         """A file for an output that is too long to be told."""
-        return await self._journal.keep()
+        spool = await self._journal.keep()
+        mask = self.masks.plain()
+        return spool if spool is None or mask is None else MaskedSpool(spool, mask)
 
     def may_look_at(self, path: str) -> bool:
         """Whether a walk may show a path: it is not protected, and no deny rule covers it."""

@@ -63,6 +63,10 @@ def _call(chosen: Namespace) -> int:
             from agentcli.cli.rules import rules
 
             return rules(chosen)
+        case "trust":
+            from agentcli.cli.trust import trust
+
+            return trust(chosen)
         case "why":
             from agentcli.cli.why import why
 

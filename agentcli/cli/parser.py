@@ -23,6 +23,7 @@ COMMANDS = {
     "sessions": "saved sessions: list, show, search, export, fork, title, verify, rm",
     "inbox": "the questions that wait for an answer, over all sessions; on a terminal they can be answered",
     "rules": "permission rules: list, test, rm",
+    "trust": "the settings that this repository brings: shown, and used or not",
     "why": "who decided a tool call, when, by which rule, and what was shown",
     "models": "the models that can be used now, those of servers on this machine included",
     "themes": "the themes found",
@@ -159,6 +160,16 @@ def _rules(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def _trust(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
+    said = parser.add_mutually_exclusive_group()
+    said.add_argument("--yes", dest="answer", action="store_const", const=True, help="use them, as long as they stay as they are")
+    said.add_argument("--no", dest="answer", action="store_const", const=False, help="do not, and do not ask again")
+    said.add_argument("--forget", action="store_true", help="forget what was said")
+    parser.add_argument("--cwd", metavar="DIR", help="a folder of the repository (the current one)")
+    _add_json(parser)
+    return parser.parse_args(words)
+
+
 def _why(parser: Parser, words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("call", metavar="CALL", nargs="?", default="", help="its id, or a beginning of it (the last call)")
     parser.add_argument("--session", metavar="ID", help="look only there")
@@ -177,6 +188,7 @@ PARSERS: dict[str, Callable[[Parser, Sequence[str]], argparse.Namespace]] = {
     "sessions": _sessions,
     "inbox": _plain,
     "rules": _rules,
+    "trust": _trust,
     "why": _why,
     "models": _plain,
     "themes": _plain,

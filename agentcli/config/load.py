@@ -1,7 +1,4 @@
-"""Settings from the user's file and the environment.
-
-The file of a project is not read: nothing here can tell yet that the user trusts it.
-"""
+"""Settings from the user's file, the file of a repository that is trusted, and the environment."""
 
 from __future__ import annotations
 
@@ -15,7 +12,8 @@ from typing import Any, cast, get_args
 from pydantic import BaseModel, ValidationError
 
 from agentcli.config.endpoint import NOT_CONFIGURED, NoModelNamed, resolve_model
-from agentcli.config.settings import Api, Model, Permissions, Provider, Settings
+from agentcli.config.settings import Api, Model, Permissions, Provider, Rule, Settings
+from agentcli.config.trust import TrustFile, brought
 from agentcli.errors import ConfigError
 from agentcli.ledger.rule import PermissionMode
 from agentcli.paths import config_dir
@@ -24,37 +22,104 @@ __all__ = ["NOT_CONFIGURED", "NoModelNamed", "load_settings", "resolve_model"]
 
 Table = dict[str, Any]
 
+HOW_TO_TRUST = "`agentcli trust` shows them and asks."
+NEVER_BROUGHT = {"providers", "mcp", "theme", "mask_secrets", "environment", "sandbox"}
+"""An endpoint, a key or a program would be reached by them, or a guard taken down; colours are the user's."""
 NAMED_TABLES: dict[str, type[BaseModel]] = {"providers": Provider}
 """Tables of tables, by names of the user's choice."""
+RULES = ("allow", "ask", "deny")
+OURS = {"warnings", "repository"}
+"""Fields that are no keys of a file."""
 PLAIN_TABLES: dict[str, type[BaseModel]] = {"permissions": Permissions}
 
 
-def load_settings(root: Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
+def load_settings(root: str | None = None, env: Mapping[str, str] | None = None) -> Settings:
     """The settings of now.
 
     Args:
-        root: the project; its own file is read only once trust exists.
+        root: the repository whose own file counts too, as far as the user trusts it; None: no repository.
         env: the environment, else the process's.
     """
     file = config_dir() / "config.toml"
     table = _read(file)
     warnings = [f"{file}: {sentence}" for sentence in _take_unknown(table)]
+    settings = _settings(table, file)
+    if root is not None:
+        try:
+            own = _trusted(root, warnings)
+        except ConfigError as error:
+            # A repository cannot keep us from starting.
+            own = {}
+            warnings.append(str(error))
+        if own:
+            settings = _settings(_merged(table, own), file).model_copy(update={"repository": Permissions(**_rules_of(own))})
+    return _with_environment(settings.model_copy(update={"warnings": tuple(warnings)}), os.environ if env is None else env)
+
+
+def _settings(table: Table, file: Path) -> Settings:
     try:
-        settings = Settings(**table)
+        return Settings(**table)
     except ValidationError as error:
         raise ConfigError(f"{file}: {_first(error)}") from error
-    return _with_environment(settings.model_copy(update={"warnings": tuple(warnings)}), os.environ if env is None else env)
 
 
 def _read(file: Path) -> Table:
     try:
-        return tomllib.loads(file.read_bytes().decode())
+        return _parsed(file.read_bytes(), str(file))
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: no TOML: {error}") from error
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}") from error
+
+
+def _parsed(data: bytes, name: str) -> Table:
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name}: no TOML: {error}") from error
+
+
+# -- the file of a repository ------------------------------------------------------------------
+
+
+def _trusted(root: str, warnings: list[str]) -> Table:
+    """The settings that a repository brings, where the user trusts this very content; what is not used is told."""
+    found = brought(root)
+    if found is None:
+        return {}
+    said = TrustFile(config_dir()).said(found)
+    if said is None:
+        warnings.append(f"This repository brings settings of its own ({found.names}); they are not used. {HOW_TO_TRUST}")
+    if not said:
+        return {}
+    name, data = found.files[0]
+    table = _parsed(data, name)
+    told = [*_take_unknown(table), *_take_forbidden(table)]
+    _settings(table, Path(name))
+    warnings += [f"{name}: {sentence}" for sentence in told]
+    return table
+
+
+def _take_forbidden(table: Table) -> Iterator[str]:
+    """Take out what no repository may set, trusted or not; a sentence for each."""
+    for key in sorted(NEVER_BROUGHT & table.keys()):
+        del table[key]
+        yield f"{key} is never taken from a repository; write it into {config_dir() / 'config.toml'}"
+    permissions = table.get("permissions")
+    if isinstance(permissions, dict) and cast(Table, permissions).get("mode") == PermissionMode.BYPASS:
+        del permissions["mode"]
+        yield "the mode bypass is never taken from a repository"
+
+
+def _merged(table: Table, own: Table) -> Table:
+    """The user's table with what a repository sets; the rules of both stand, each with its source."""
+    mode = own.get("permissions", {}).get("mode")
+    permissions = {**table.get("permissions", {}), **({"mode": mode} if mode else {})}
+    return {**table, **own, "permissions": permissions}
+
+
+def _rules_of(own: Table) -> Table:
+    return {key: texts for key, texts in own.get("permissions", {}).items() if key != "mode"}
 
 
 def _first(error: ValidationError) -> str:
@@ -69,16 +134,23 @@ def _first(error: ValidationError) -> str:
 
 def _take_unknown(table: Table) -> Iterator[str]:
     """Take the keys that we do not know out of the table; a sentence for each."""
-    yield from _take(table, "", set(Settings.model_fields) - {"warnings"})
+    yield from _take(table, "", set(Settings.model_fields) - OURS)
     for name, model in PLAIN_TABLES.items():
         yield from _take(table.get(name), f"{name}.", set(model.model_fields))
+    permissions = table.get("permissions")
+    for name in RULES if isinstance(permissions, dict) else ():
+        yield from _take_each(cast(Table, permissions).get(name), f"permissions.{name}.", Rule)
     for name, model in NAMED_TABLES.items():
         tables = table.get(name)
         for given, inner in cast(Table, tables).items() if isinstance(tables, dict) else ():
             yield from _take(inner, f"{name}.{given}.", set(model.model_fields))
             models = cast(Table, inner).get("models") if isinstance(inner, dict) else None
-            for place, one in enumerate(cast(list[object], models)) if isinstance(models, list) else ():
-                yield from _take(one, f"{name}.{given}.models.{place}.", set(Model.model_fields))
+            yield from _take_each(models, f"{name}.{given}.models.", Model)
+
+
+def _take_each(tables: object, prefix: str, model: type[BaseModel]) -> Iterator[str]:
+    for place, one in enumerate(cast(list[object], tables)) if isinstance(tables, list) else ():
+        yield from _take(one, f"{prefix}{place}.", set(model.model_fields))
 
 
 def _take(table: object, prefix: str, known: set[str]) -> Iterator[str]:

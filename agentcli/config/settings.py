@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
@@ -90,25 +90,47 @@ class Provider(Part):
         return [model.name for model in self.models]
 
 
+def ruled(given: object) -> object:
+    """A bare text of a rule as the table that it stands for."""
+    return {"rule": given} if isinstance(given, str) else given
+
+
+class Rule(Part):
+    """A rule; in a file its text alone, or a table with examples of what it is meant to say."""
+
+    rule: str
+    match: tuple[str, ...] = ()
+    """Commands, paths or names of tools that it has to be about; that is looked at when the rules are loaded."""
+    not_match: tuple[str, ...] = ()
+    """What it must not be about."""
+
+    @field_validator("rule")
+    @classmethod
+    def _text(cls, text: str) -> str:
+        PermissionRule.parse(text, PermissionBehavior.ALLOW)
+        return text
+
+
+Rules: TypeAlias = tuple[Annotated[Rule, BeforeValidator(ruled)], ...]
+
+
 class Permissions(Part):
-    """The user's own rules and mode."""
+    """Rules and mode of one file."""
 
     mode: PermissionMode | None = None
-    allow: tuple[str, ...] = ()
-    ask: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
+    allow: Rules = ()
+    ask: Rules = ()
+    deny: Rules = ()
 
-    @field_validator("allow", "ask", "deny")
-    @classmethod
-    def _rule_texts(cls, texts: tuple[str, ...]) -> tuple[str, ...]:
-        for text in texts:
-            PermissionRule.parse(text, PermissionBehavior.ALLOW)
-        return texts
+    def entries(self, source: str = "user") -> Iterator[tuple[Rule, PermissionRule]]:
+        """Each rule as it was written, and as the engine takes it; in the order of the file within each behaviour."""
+        lists = ((PermissionBehavior.ALLOW, self.allow), (PermissionBehavior.ASK, self.ask), (PermissionBehavior.DENY, self.deny))
+        for behavior, written in lists:
+            yield from ((one, PermissionRule.parse(one.rule, behavior, source)) for one in written)
 
     def rules(self, source: str = "user") -> list[PermissionRule]:
-        """All rules, in the order of the file within each behaviour."""
-        lists = ((PermissionBehavior.ALLOW, self.allow), (PermissionBehavior.ASK, self.ask), (PermissionBehavior.DENY, self.deny))
-        return [PermissionRule.parse(text, behavior, source) for behavior, texts in lists for text in texts]
+        """All rules."""
+        return [rule for _, rule in self.entries(source)]
 
 
 class Settings(Part):
@@ -126,10 +148,16 @@ class Settings(Part):
     """US dollars that a reply may cost before it asks whether to go on."""
     max_tokens: int | None = Field(default=None, ge=1, strict=True)
     """Tokens that a reply may take before it asks whether to go on: the input and output of all its model calls."""
+    environment: tuple[str, ...] = ()
+    """Names of variables that commands are given beside the usual ones; `*` for any ending."""
+    mask_secrets: bool = Field(default=True, strict=True)
+    """Whether what looks like a secret is taken out of the results of tools."""
     providers: Mapping[str, Provider] = Field(default_factory=dict[str, Provider])
     permissions: Permissions = Permissions()
     mcp: Mapping[str, Any] = Field(default_factory=dict[str, Any])
 
+    repository: Permissions = Permissions()
+    """The rules of a repository that is trusted; no key of a file."""
     warnings: tuple[str, ...] = ()
     """Sentences for the user; no key of a file."""
 
@@ -140,5 +168,10 @@ class Settings(Part):
 
     @property
     def rules(self) -> list[PermissionRule]:
-        """The user's rules."""
-        return self.permissions.rules()
+        """The user's rules, then those of a trusted repository."""
+        return [rule for source, level in self.levels.items() for rule in level.rules(source)]
+
+    @property
+    def levels(self) -> Mapping[str, Permissions]:
+        """Where rules come from -> the rules."""
+        return {"user": self.permissions, "repository": self.repository}

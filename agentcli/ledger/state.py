@@ -106,6 +106,8 @@ class AgentState(BaseModel):
     """Call id -> its start, while it has no result."""
     steering: list[str] = Field(default_factory=list[str])
     """Texts that came while a reply ran and were not taken in yet."""
+    notes: list[str] = Field(default_factory=list[str])
+    """What the model is told with the next model call; nobody said it."""
 
     @property
     def reply(self) -> Msg | None:

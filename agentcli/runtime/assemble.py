@@ -17,6 +17,7 @@ from agentcli import paths
 from agentcli.agent.agent import MOST_ITERATIONS, Agent
 from agentcli.agent.budget import Budget, Limits
 from agentcli.agent.journal import NoJournal
+from agentcli.agent.masking import Masks
 from agentcli.config.load import NOT_CONFIGURED, load_settings, resolve_model
 from agentcli.config.rules import RulesFile
 from agentcli.config.settings import Settings
@@ -28,17 +29,20 @@ from agentcli.model.price import has_price, prices_of
 from agentcli.model.registry import ModelSpec, make_model
 from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.conversation import Conversation, no_limit
+from agentcli.runtime.examples import check_examples
 from agentcli.runtime.forking import write_fork
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.options import Options
 from agentcli.runtime.restore import Saved, restore, saved_of
 from agentcli.runtime.rules import LATER
+from agentcli.runtime.undo import Changes
 from agentcli.runtime.where import find_place, folder
 from agentcli.session.store import Loaded, SessionLog, SessionStore, new_session_id
 from agentcli.tool.builtin import builtin_tools
 from agentcli.tool.function import ExternalTool
 from agentcli.tool.toolkit import Toolkit
 from agentcli.workspace.root import Place
+from agentcli.workspace.secrets import secret_values
 
 __all__ = ["Options", "open_conversation"]
 
@@ -88,15 +92,16 @@ def _prepare(options: Options) -> Prepared:
     notices: list[str] = []
     here = folder(options.cwd or _here())
     external = _external(options.external_tools)
-    settings = load_settings(None)
-    notices += settings.warnings
-    known = [*(tool.name for tool in (*builtin_tools(), *external)), *LATER]
-    notices += unknown_tools(settings.rules, known)
     store = SessionStore(paths.data_dir())
     opened = _session(store, options, here)
     try:
         cwd = here if options.cwd or opened.saved is None else _saved_folder(opened.saved, here)
         place = find_place(cwd, options.add_dirs, opened.session_id)
+        settings = load_settings(place.root)
+        notices += settings.warnings
+        known = [*(tool.name for tool in (*builtin_tools(), *external)), *LATER]
+        notices += unknown_tools(settings.rules, known)
+        check_examples(settings.levels, place, builtin_tools())
         if opened.saved is not None and (opened.parent is None or not options.cwd):
             notices += _moved(opened.saved, place.cwd)
         if place.root == place.home:
@@ -128,7 +133,7 @@ async def _open(options: Options, made: Prepared) -> Conversation:
         state = AgentState(session_id=opened.session_id, permission_context=permission)
     keeper = Keeper(made.store, made.rules, place.root, _header(made, opened), opened.log)
     keys = [provider.api_key_env for provider in made.settings.providers.values() if provider.api_key_env]
-    tools = Toolkit([*builtin_tools(hidden=keys), *made.external])
+    tools = Toolkit([*builtin_tools(hidden=keys, passed=made.settings.environment), *made.external])
     model = make_model(made.spec)
     agent = Agent(
         "agent",
@@ -139,6 +144,7 @@ async def _open(options: Options, made: Prepared) -> Conversation:
         place=place,
         journal=NoJournal() if options.dry else keeper,
         max_iters=options.max_iters or made.settings.max_iters or MOST_ITERATIONS,
+        masks=Masks({*secret_values(os.environ), *filter(None, [made.spec.api_key])}, wanted=made.settings.mask_secrets),
         budget=Budget(made.limits, prices_of(made.spec), opened.loaded.records if opened.loaded is not None else ()),
     )
     notices = list(made.notices)
@@ -147,6 +153,7 @@ async def _open(options: Options, made: Prepared) -> Conversation:
     if opened.parent is not None and opened.loaded is not None:
         await write_fork(await keeper.opened(), state, opened.loaded.records, opened.parent)
     elif opened.loaded is not None:
+        keeper.changes = Changes(opened.loaded.records)
         if saved is not None and saved.cwd != place.cwd:
             await keeper.record("cwd", {"cwd": place.cwd, "root": place.root}, durable=True)
         if saved is not None and saved.mode != made.mode:

@@ -59,4 +59,17 @@ class SetTitle:
     title: str
 
 
-Command: TypeAlias = SetMode | SetModel | Connect | SetTitle | Compact | Rewind
+@dataclass(slots=True, frozen=True)
+class Undo:
+    """The files of a call as they were before it; what somebody has changed since is never touched."""
+
+    call_id: str = ""
+    """Its id or a beginning of it; empty for the last change that stands."""
+
+
+@dataclass(slots=True, frozen=True)
+class Redo:
+    """The change that was undone last, once more."""
+
+
+Command: TypeAlias = SetMode | SetModel | Connect | SetTitle | Compact | Rewind | Undo | Redo

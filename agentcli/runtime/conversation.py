@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, assert_never, cast
@@ -23,10 +23,11 @@ from agentcli.ledger.rule import PermissionMode
 from agentcli.model.base import ModelRequest
 from agentcli.model.price import has_price, prices_of
 from agentcli.model.registry import ModelSpec, make_model
-from agentcli.runtime.command import Command, Compact, Connect, Rewind, SetMode, SetModel, SetTitle
+from agentcli.runtime.command import Command, Compact, Connect, Redo, Rewind, SetMode, SetModel, SetTitle, Undo
 from agentcli.runtime.keeper import Keeper
 from agentcli.runtime.replay import Replay
 from agentcli.runtime.title import title_of
+from agentcli.runtime.undo import REDO, UNDO, Plan, carry_out
 from agentcli.view.summary import plural
 from agentcli.workspace.root import Place
 
@@ -261,6 +262,10 @@ class Conversation:
                 return await self._set_title(title)
             case Rewind(msg_id):
                 return await self._rewind(msg_id)
+            case Undo(call_id):
+                return await self._put_back(lambda: self._keeper.changes.to_undo(call_id))
+            case Redo():
+                return await self._put_back(self._keeper.changes.to_redo)
             case _:
                 assert_never(command)
 
@@ -312,6 +317,25 @@ class Conversation:
         gone = plural(len(past), "message")
         return f"Back before this message: {gone} left the context, files stay as they are. The session keeps all of it."
 
+    async def _put_back(self, find: Callable[[], Plan]) -> str:
+        agent = self._agent
+        if agent.running:
+            raise AgentcliError("A reply runs; interrupt it, or wait for its end.")
+        if agent.state.permission_context.mode == PermissionMode.EXPLORE:
+            raise AgentcliError("EXPLORE changes nothing, so nothing is undone in it; /mode chooses another mode.")
+        plan = await asyncio.to_thread(find)
+        # Written first: should this process die in between, the files themselves tell how far it came.
+        await self._keeper.record(plan.kind, plan.record, durable=True)
+        if not plan.done:
+            log = await self._keeper.opened()
+            try:
+                await asyncio.to_thread(carry_out, plan, log.blobs)
+            except AgentcliError:
+                await self._keeper.record(REDO if plan.kind == UNDO else UNDO, plan.record, durable=True)
+                raise
+        agent.note(plan.note)
+        return plan.sentence
+
     async def _set_model(self, name: str, api: str | None) -> str:
         wanted = cast("Literal['chat', 'responses'] | None", api)
         spec = await asyncio.to_thread(resolve_model, self._settings, name, wanted, self._env)  # a key command may take long
@@ -329,6 +353,7 @@ class Conversation:
         model = make_model(spec)
         old, self._spec, self._agent.model = self._agent.model, spec, model
         self._agent.budget.price = prices_of(spec)
+        self._agent.masks.add(spec.api_key)
         await old.close()
         await self._keeper.record("model", {"model": spec.name, "api": spec.api}, durable=True)
         unknown = self._agent.budget.limits.cost is not None and not await asyncio.to_thread(has_price, spec)

@@ -109,7 +109,7 @@ async def previews_of(session_id: str) -> dict[str, Preview]:
         where = f"is gone ({saved.cwd})" if saved.cwd else "is not known any more"
         raise UsageError(f"its folder {where}; answer with: agentcli run --resume {session_id} --cwd DIR --answer allow|deny")
     place = find_place(saved.cwd, (), session_id)
-    rules = [*load_settings(None).rules, *RulesFile(paths.config_dir()).load(place.root)]
+    rules = [*load_settings(place.root).rules, *RulesFile(paths.config_dir()).load(place.root)]
     mode = saved.mode or PermissionMode.EXPLORE  # as a resume takes it where the log does not say it any more
     agent = _agent(loaded, session_id, PermissionContext(mode=mode, root=place.root, home=place.home, rules=rules), place)
     await agent.recover(from_log=True, records=loaded.records)

@@ -10,6 +10,7 @@ from agentcli.config.rules import RulesFile
 from agentcli.errors import ConfigError, LogError
 from agentcli.ledger.message import Msg
 from agentcli.ledger.rule import PermissionRule
+from agentcli.runtime.undo import Changes, keep_found
 from agentcli.session.store import SessionLog, SessionStore
 from agentcli.session.uses import RuleUses
 from agentcli.view.summary import utc_now
@@ -24,6 +25,8 @@ class Keeper:
     ) -> None:
         self.store, self.rules, self.root, self.header, self.log = store, rules, root, header, log
         self.uses = RuleUses(store.folder.parent)
+        self.changes = Changes()
+        """What the calls of this session did to files."""
         self._making: asyncio.Task[SessionLog] | None = None
 
     @property
@@ -44,7 +47,10 @@ class Keeper:
             # Nothing was said yet: what is changed now is what the session will begin with.
             self.header.update({key: value for key, value in body.items() if key in self.header})
             return
+        if kind == "started" and body.get("files"):
+            await asyncio.to_thread(keep_found, self.log.blobs, body["files"])
         await self.log.record(kind, body, durable=durable)
+        self.changes.take(kind, body)
         if kind == "receipt" and "rule" in body:
             use = {**body, "at": utc_now(), "session": self.header["id"]}
             await asyncio.to_thread(self.uses.note, str(body["behavior"]), str(body["rule"]), use)

@@ -14,6 +14,7 @@ from agentcli.config.settings import Settings
 from agentcli.errors import UsageError
 from agentcli.ledger.rule import PermissionContext, PermissionMode
 from agentcli.permission.rules import unknown_tools
+from agentcli.runtime.examples import check_examples
 from agentcli.runtime.rules import LATER, list_rules, test_lines
 from agentcli.runtime.where import find_place
 from agentcli.session.uses import RuleUses
@@ -32,7 +33,10 @@ class Rulebook:
     @classmethod
     def open(cls, cwd: str | None, add_dirs: Sequence[str]) -> Rulebook:
         """The rulebook of a working folder."""
-        return cls(find_place(cwd or os.getcwd(), add_dirs), load_settings(None), RulesFile(paths.config_dir()))
+        place = find_place(cwd or os.getcwd(), add_dirs)
+        settings = load_settings(place.root)
+        check_examples(settings.levels, place, builtin_tools())
+        return cls(place, settings, RulesFile(paths.config_dir()))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -40,10 +40,15 @@ class Blobs:
             raw = decoded(text) if len(text) > LARGE else None
             if raw is None:
                 continue
-            digest = hashlib.sha256(raw).hexdigest()
-            self._put(digest, raw)
+            digest = self.put(raw)
             block["source"] = {**source, "type": "url", "url": f"blob:sha256/{digest}", "blob": digest}
             del block["source"]["data"]
+
+    def put(self, raw: bytes) -> str:
+        """Keep these bytes; the digest by which they are found. LogError where the disk refuses."""
+        digest = hashlib.sha256(raw).hexdigest()
+        self._put(digest, raw)
+        return digest
 
     def fetch(self, content: list[dict[str, Any]]) -> list[str]:
         """Put the data back into these blocks, in place; the digests of what is missing."""
@@ -53,7 +58,7 @@ class Blobs:
             digest = source.get("blob")
             if not isinstance(digest, str) or not HEX.fullmatch(digest):
                 continue
-            raw = self._get(digest)
+            raw = self.get(digest)
             if raw is None:
                 missing.append(digest)
                 continue
@@ -123,7 +128,8 @@ class Blobs:
         finally:
             self._io.close(fd)
 
-    def _get(self, digest: str) -> bytes | None:
+    def get(self, digest: str) -> bytes | None:
+        """The bytes of a digest; None where they are missing, or not what they were."""
         try:
             raw = (self.folder / digest).read_bytes()
         except OSError:

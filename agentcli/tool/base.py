@@ -30,6 +30,8 @@ class ToolContext:
     """Writes a record of its own into the session log (a command's pid and start time)."""
     look: Callable[[str], bool] | None = None
     """Whether a walk may look at a resolved path; None: at all that is not protected."""
+    judged: frozenset[str] | None = None
+    """The resolved paths that the verdict was about: no other one is opened. None: nothing was judged."""
     keep: Keep | None = None
     """Opens a file for an output that is too long to be told; None: there is no place for one."""
 

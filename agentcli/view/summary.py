@@ -42,6 +42,8 @@ def call_target(name: str, text: str, root: str = "") -> str:
             return _line(arguments["pattern"] + (f"  in {short_path(where, root)}" if isinstance(where, str) and where else ""))
         case "Tasks" if isinstance(arguments.get("tasks"), list):
             return _tasks(arguments["tasks"])
+        case "MultiEdit" if isinstance(arguments.get("edits"), list):
+            return _line(f"{_path(arguments, root)}  {plural(len(arguments['edits']), 'edit')}")
         case _:
             return _line(_path(arguments, root) or _pairs(arguments))
 

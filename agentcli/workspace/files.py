@@ -12,22 +12,21 @@ import os
 import secrets
 import stat
 from collections.abc import Generator
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from agentcli.errors import ToolError
+from agentcli.workspace.reach import SYSTEM, System, open_folder, open_regular, opened, reason
 
 WHOLE_BYTES = 16 * 1024 * 1024
 """A larger file is only ever read in part, and not changed."""
-READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFLNK: "a link that was not there before",
-}
+PRIVILEGES = stat.S_ISUID | stat.S_ISGID
+"""Not kept: new content does not inherit the right to run as somebody else, as the kernel has it for a write."""
+PRIVILEGE = "security.capability"
+LABELS = ("security.", "trusted.")
+"""Attributes that only the system may give; it has given the new file its own."""
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+NO_ATTRIBUTES = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,6 +35,7 @@ class Kept:
 
     data: bytes
     info: os.stat_result
+    writable: bool = True
 
     @property
     def digest(self) -> str:
@@ -45,167 +45,233 @@ class Kept:
     def executable(self) -> bool:
         return bool(self.info.st_mode & 0o111)
 
+    @property
+    def privileged(self) -> bool:
+        """Runs as its owner or group, whoever starts it."""
+        return bool(self.info.st_mode & PRIVILEGES)
+
 
 def digest(data: bytes) -> str:
     """sha256 in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
-def reason(path: str, fault: OSError) -> ToolError:
-    """What the system refused, in a form that a model can act on."""
-    if fault.errno == errno.ELOOP:
-        return ToolError(f"{path} is {KINDS[stat.S_IFLNK]}")
-    return ToolError(f"{path}: {fault.strerror or fault}")
-
-
-def check_regular(path: str, info: os.stat_result) -> None:
-    if not stat.S_ISREG(info.st_mode):
-        raise ToolError(f"{path} is {KINDS.get(stat.S_IFMT(info.st_mode), 'no regular file')}")
-
-
-@contextlib.contextmanager
-def opened(path: str) -> Generator[tuple[int, os.stat_result]]:
-    """A regular file open for reading. ToolError for all else: a folder, a pipe, a device, a link."""
-    try:
-        check_regular(path, os.lstat(path))  # before it is opened: opening a device can have effects
-        descriptor = os.open(path, READ_FLAGS)
-    except OSError as fault:
-        raise reason(path, fault) from fault
-    except ValueError as fault:
-        raise ToolError(f"{path!r} is no path: {fault}") from fault
-    try:
-        info = os.fstat(descriptor)
-        check_regular(path, info)
-        yield descriptor, info
-    finally:
-        os.close(descriptor)
-
-
 def read_kept(path: str) -> Kept | None:
     """All of a file, None where there is none. ToolError for what is no regular file, or too large to be held."""
-    if not os.path.lexists(path):
+    try:
+        with opened(path) as (descriptor, info, writable):
+            return Kept(read_all(path, descriptor, info), info, writable)
+    except FileNotFoundError:
         return None
-    with opened(path) as (descriptor, info):
-        return Kept(read_all(path, descriptor, info), info)
 
 
 def read_all(path: str, descriptor: int, info: os.stat_result) -> bytes:
     if info.st_size > WHOLE_BYTES:
-        raise ToolError(f"{path} is larger than {WHOLE_BYTES // 1024 // 1024} MiB")
+        raise too_large(path)
     with open(descriptor, "rb", closefd=False) as file:
         try:
             data = file.read(WHOLE_BYTES + 1)
         except OSError as fault:
             raise reason(path, fault) from fault
     if len(data) > WHOLE_BYTES:
-        raise ToolError(f"{path} is larger than {WHOLE_BYTES // 1024 // 1024} MiB")
+        raise too_large(path)
     return data
 
 
-def check_replaceable(path: str, info: os.stat_result) -> None:
-    """ToolError where putting a new file in the place of this one would lose something."""
-    if info.st_nlink > 1:
-        raise ToolError(f"{path} has {info.st_nlink} names (hard links); replacing it would part them")
-    if not os.access(path, os.W_OK):
-        raise ToolError(f"{path} is read-only")
+def too_large(path: str) -> ToolError:
+    most = WHOLE_BYTES // 1024 // 1024
+    return ToolError(f"{path} is larger than {most} MiB: Read shows parts of it, and only a command can change it")
 
 
-def replace_file(path: str, data: bytes, before: Kept | None) -> None:
+def check_replaceable(path: str, before: Kept) -> None:
+    """ToolError where putting a new file in the place of this one would lose something, or is not allowed."""
+    if before.info.st_nlink > 1:
+        raise ToolError(f"{path} has {before.info.st_nlink} names (hard links); replacing it would part them")
+    if not before.writable:
+        raise ToolError(f"{path} is read-only; its mode would have to be changed first")
+
+
+def replace_file(path: str, data: bytes, before: Kept | None, system: System = SYSTEM) -> None:
     """Put `data` in the place of what was there `before` (None: nothing), all or not at all.
 
     ToolError, and nothing changed, where something else is there by now or the system refuses.
     """
     folder, name = os.path.split(path)
+    made = Made(system)
     try:
-        with contextlib.ExitStack() as stack:
-            parent = open_folder(folder, make=before is None)
+        with ExitStack() as stack:
+            stack.callback(made.close)
+            parent = open_folder(folder, make=made.make if before is None else None)
             stack.callback(os.close, parent)
-            temporary = f".{name[:40]}.{secrets.token_hex(6)}.tmp"
-            # 0600 until it has the old file's mode: what was private is never readable for a moment
-            descriptor = os.open(
-                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666 if before is None else 0o600, dir_fd=parent
-            )
-            stack.callback(forget, temporary, parent)
-            with open(descriptor, "wb") as file:
-                if before is not None:
-                    keep_metadata(path, file.fileno(), before.info)
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            put_in_place(path, temporary, name, parent, before)
-            sync_folder(parent)
+            Replacing(path, name, parent, system).run(data, before)
+            made.stays = True
     except OSError as fault:
-        raise reason(path, fault) from fault
+        raise refusal(path, folder, fault) from fault
 
 
-def open_folder(folder: str, make: bool) -> int:
-    """A descriptor of a resolved folder, no link followed on the way; missing ones are made if wanted."""
-    current = os.open("/", FOLDER_FLAGS)
-    try:
-        for part in folder.split("/"):
-            if not part:
-                continue
-            if make:
-                with contextlib.suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=current)
-            below = os.open(part, FOLDER_FLAGS, dir_fd=current)
-            os.close(current)
-            current = below
-    except BaseException:
-        os.close(current)
-        raise
-    return current
+def refusal(path: str, folder: str, fault: OSError) -> ToolError:
+    """Why a file cannot be replaced; the folder is named where it is the one that takes nothing new."""
+    if fault.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
+        return ToolError(f"{path} was not changed: {folder} takes no new file ({fault.strerror})")
+    return reason(path, fault)
 
 
-def keep_metadata(path: str, descriptor: int, info: os.stat_result) -> None:
-    mine = os.fstat(descriptor)
-    if (mine.st_uid, mine.st_gid) != (info.st_uid, info.st_gid):
-        # another user's file in a folder of ours: the mode stays, the owner only where we may give it
-        with contextlib.suppress(PermissionError):
-            os.fchown(descriptor, info.st_uid, info.st_gid)
-    os.fchmod(descriptor, stat.S_IMODE(info.st_mode))
-    if not hasattr(os, "listxattr"):
-        return
-    with contextlib.suppress(OSError):
-        for attribute in os.listxattr(path):
-            os.setxattr(descriptor, attribute, os.getxattr(path, attribute))
+class Made:
+    """Folders that were made on the way to a new file; they go again if it is not made."""
+
+    def __init__(self, system: System) -> None:
+        self.stays = False
+        self._system = system
+        self._made: list[tuple[str, int]] = []
+
+    def make(self, name: str, parent: int) -> None:
+        """Make one, unless somebody else has made it meanwhile."""
+        with contextlib.suppress(FileExistsError):
+            self._system.mkdir(name, parent)
+            self._made.append((name, os.dup(parent)))
+
+    def close(self) -> None:
+        for name, parent in reversed(self._made):
+            try:
+                if not self.stays:
+                    with contextlib.suppress(OSError):  # somebody has put something into it
+                        self._system.rmdir(name, parent)
+            finally:
+                os.close(parent)
 
 
-def put_in_place(path: str, temporary: str, name: str, parent: int, before: Kept | None) -> None:
-    """The last look and the change, as close together as the system allows."""
-    if before is None:
+@dataclass(slots=True, frozen=True)
+class Replacing:
+    """One change of one name in an open folder: a file beside it is made whole, then takes its name."""
+
+    path: str
+    name: str
+    parent: int
+    system: System
+
+    def run(self, data: bytes, before: Kept | None) -> None:
+        with ExitStack() as stack:
+            old = None if before is None else stack.enter_context(self.held(before))
+            temporary = f".{self.name[:40]}.{secrets.token_hex(6)}.tmp"
+            # 0600 until it has the old file's mode: what was private is never readable for a moment
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = self.system.open(temporary, flags, 0o600 if before is not None else 0o666, self.parent)
+            stack.callback(self.forget, temporary)
+            with contextlib.closing(Descriptor(descriptor, self.system)):
+                if old is not None:
+                    keep_metadata(self.path, descriptor, old, self.system)
+                self.write(descriptor, data)
+                self.system.fsync(descriptor)
+            if before is None:
+                self.put_new(temporary)
+            else:
+                with self.held(before):  # the last look and the change, as close together as the system allows
+                    self.system.replace(temporary, self.name, self.parent)
+            self.sync_folder()
+
+    @contextlib.contextmanager
+    def held(self, before: Kept) -> Generator[int]:
+        """The file as it is now, open. ToolError unless its bytes are those of `before`, and may be replaced."""
         try:
-            os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-        except FileExistsError as fault:
-            raise ToolError(f"{path} exists by now; read it first") from fault
-        except OSError as fault:
-            if fault.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS):
-                raise
-            if os.path.lexists(path):
-                raise ToolError(f"{path} exists by now; read it first") from fault
-            os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-        return
-    descriptor = os.open(name, READ_FLAGS, dir_fd=parent)
-    try:
-        info = os.fstat(descriptor)
-        check_replaceable(path, info)
-        if read_all(path, descriptor, info) != before.data:
-            raise ToolError(f"{path} has changed since it was read; read it again")
-    finally:
-        os.close(descriptor)
-    os.replace(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
-
-
-def forget(temporary: str, parent: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(temporary, dir_fd=parent)
-
-
-def sync_folder(parent: int) -> None:
-    # some file systems cannot sync a folder; the file itself is safe by then
-    with contextlib.suppress(OSError):
-        descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=parent)
+            descriptor, info = open_regular(self.path, self.name, self.parent)
+        except FileNotFoundError as fault:
+            raise ToolError(f"{self.path} has gone since it was read") from fault
         try:
-            os.fsync(descriptor)
+            now = Kept(read_all(self.path, descriptor, info), info, os.access(self.name, os.W_OK, dir_fd=self.parent))
+            check_replaceable(self.path, now)
+            if now.data != before.data:
+                raise ToolError(f"{self.path} has changed since it was read; read it again")
+            yield descriptor
         finally:
             os.close(descriptor)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self.system.write(descriptor, rest) :]
+
+    def put_new(self, temporary: str) -> None:
+        """Give a new file its name, but never the name of another one."""
+        try:
+            self.system.link(temporary, self.name, self.parent)
+        except FileExistsError as fault:
+            raise ToolError(f"{self.path} exists by now; read it first") from fault
+        except OSError as fault:
+            if fault.errno not in NO_LINKS:
+                raise
+            if self.exists():
+                raise ToolError(f"{self.path} exists by now; read it first") from fault
+            self.system.replace(temporary, self.name, self.parent)
+
+    def exists(self) -> bool:
+        try:
+            os.stat(self.name, dir_fd=self.parent, follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def forget(self, temporary: str) -> None:
+        """Remove what the new content was gathered in, where it has not become the file."""
+        try:
+            self.system.unlink(temporary, self.parent)
+        except FileNotFoundError:
+            return
+        except OSError as fault:
+            why = fault.strerror or fault
+            raise ToolError(f"{self.path}: {temporary} beside it could not be removed ({why}); look at both") from fault
+
+    def sync_folder(self) -> None:
+        # some file systems cannot sync a folder; the file itself is safe by then
+        with contextlib.suppress(OSError):
+            descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self.parent)
+            with contextlib.closing(Descriptor(descriptor, self.system)):
+                self.system.fsync(descriptor)
+
+
+@dataclass(slots=True, frozen=True)
+class Descriptor:
+    """Closes an open file once."""
+
+    number: int
+    system: System
+
+    def close(self) -> None:
+        self.system.close(self.number)
+
+
+def keep_metadata(path: str, descriptor: int, old: int, system: System) -> None:
+    """Give a new file owner, mode and attributes of the old one. ToolError where that is not allowed."""
+    mine, wanted = os.fstat(descriptor), os.fstat(old)
+    if (mine.st_uid, mine.st_gid) != (wanted.st_uid, wanted.st_gid):
+        try:
+            system.fchown(descriptor, wanted.st_uid, wanted.st_gid)
+        except PermissionError as fault:
+            raise ToolError(
+                f"{path} belongs to another user or group, which replacing it would change; a command can write into it"
+            ) from fault
+    mode = stat.S_IMODE(wanted.st_mode) & ~PRIVILEGES
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != mode:
+        system.fchmod(descriptor, mode)
+    if hasattr(os, "listxattr"):
+        keep_attributes(path, descriptor, old, system)
+
+
+def keep_attributes(path: str, descriptor: int, old: int, system: System) -> None:
+    for name, value in attributes_of(old).items():
+        if name == PRIVILEGE or attributes_of(descriptor).get(name) == value:
+            continue
+        try:
+            system.setxattr(descriptor, name, value)
+        except OSError as fault:
+            if not name.startswith(LABELS):
+                raise ToolError(f"{path} has an attribute {name} that could not be kept: {fault.strerror}") from fault
+
+
+def attributes_of(descriptor: int) -> dict[str, bytes]:
+    """A file's extended attributes; none where its file system has none."""
+    try:
+        return {name: os.getxattr(descriptor, name) for name in os.listxattr(descriptor)}
+    except OSError as fault:
+        if fault.errno in NO_ATTRIBUTES:
+            return {}
+        raise

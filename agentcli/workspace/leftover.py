@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agentcli.workspace import warden
-from agentcli.workspace.shell import CALL_MARK, RUN_MARK
+from agentcli.workspace.environment import CALL_MARK, RUN_MARK
 
 WORDS = 60
 """Characters of a command line that name it."""

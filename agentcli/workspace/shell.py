@@ -15,47 +15,19 @@ import socket
 import subprocess
 import sys
 import time
-import uuid
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 from agentcli.errors import ToolError
 from agentcli.workspace import warden
-from agentcli.workspace.root import below
+from agentcli.workspace.environment import RUN_MARK
 
 DRAIN_SECONDS = 0.2
 """How long output is read after the command itself has ended; a grandchild may hold the pipe for ever."""
 STOP_SECONDS = warden.GRACE_SECONDS + warden.KILL_SECONDS + 0.3
 READ_BYTES = 65_536
-CALL_MARK = "AGENTCLI_CALL_ID"
-RUN_MARK = "AGENTCLI_COMMAND"
-
-QUIET = {
-    "CI": "1",
-    "DEBIAN_FRONTEND": "noninteractive",
-    "EDITOR": "false",
-    "GIT_EDITOR": "false",
-    "GIT_PAGER": "cat",
-    "GIT_SEQUENCE_EDITOR": "false",
-    "GIT_TERMINAL_PROMPT": "0",
-    "MANPAGER": "cat",
-    "PAGER": "cat",
-    "SSH_ASKPASS": "false",
-    "SSH_ASKPASS_REQUIRE": "force",
-    "TERM": "dumb",
-    "VISUAL": "false",
-}
-"""Whatever wants to ask a person fails at once instead."""
-
-# what makes another program run, or another place be looked at, behind a command that says nothing of it
-STEERING = {
-    "BASH_ENV", "ENV", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GREP_OPTIONS", "LD_AUDIT",
-    "LD_PRELOAD", "LESSCLOSE", "LESSOPEN", "PROMPT_COMMAND", "RIPGREP_CONFIG_PATH", "SHELLOPTS", "BASHOPTS",
-    "CDPATH", "GLOBIGNORE", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH", "MAGIC", "TAR_OPTIONS",
-    "POSIXLY_CORRECT", "PWD", "OLDPWD",
-}  # fmt: skip
 
 
 @dataclass(slots=True, frozen=True)
@@ -78,28 +50,6 @@ def shell_program() -> str | None:
 def can_run() -> bool:
     """Whether commands can be run and, above all, stopped here."""
     return os.name == "posix" and bool(sys.executable) and shell_program() is not None
-
-
-def quiet_environment(
-    base: Mapping[str, str], call_id: str, hidden: Collection[str] = (), distrusted: Sequence[str] = ()
-) -> dict[str, str]:
-    """What a command may know: no key of a model provider, nothing that steers programs, nothing that asks.
-
-    Args:
-        distrusted: folders whose programs it does not find by name.
-    """
-    kept = {name: value for name, value in base.items() if not (name in hidden or name in STEERING or private(name))}
-    folders = [folder for folder in kept.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
-    folders = [folder for folder in folders if not below(os.path.realpath(folder), distrusted)]
-    return {**kept, "PATH": os.pathsep.join(folders), **QUIET, CALL_MARK: call_id, RUN_MARK: uuid.uuid4().hex}
-
-
-def private(name: str) -> bool:
-    """A provider's key, ours, or a function that would replace a program."""
-    upper = name.upper()
-    if upper.startswith("BASH_FUNC_") or upper.endswith(("_API_KEY", "_API_TOKEN")):
-        return True
-    return upper.startswith(("OPENAI_", "AGENTCLI_")) and any(word in upper for word in ("KEY", "TOKEN", "SECRET", "PASSWORD"))
 
 
 Launched: TypeAlias = tuple[subprocess.Popen[bytes], socket.socket, str]

@@ -148,13 +148,6 @@ def test_a_wrong_value_names_file_key_and_fault(written, text, parts):
     assert all(part in str(caught.value) for part in parts)
 
 
-def test_the_file_of_a_project_is_not_read(written, tmp_path):
-    project = tmp_path / "project"
-    (project / ".agentcli").mkdir(parents=True)
-    (project / ".agentcli" / "config.toml").write_text('model = "evil"')
-    assert load_settings(project, env={}) == Settings()
-
-
 def test_environment_beats_the_file(written):
     written('api = "chat"\ntheme = "light"\n[permissions]\nmode = "bypass"')
     settings = load_settings(env={"AGENTCLI_API": "responses", "AGENTCLI_MODE": "explore", "AGENTCLI_THEME": "dark"})

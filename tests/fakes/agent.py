@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from contextlib import aclosing
 
 from agentcli.agent.agent import Agent
@@ -158,9 +159,10 @@ def results_of(msg):
     return {block.id: (block.state.value, block.text) for block in msg.content if block.type == "tool_result"}
 
 
-async def until(condition):
-    """Let other tasks run until something holds."""
-    for _ in range(2000):
+async def until(condition, seconds=20):
+    """Let other tasks, and other processes, run until something holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         if condition():
             return
         await asyncio.sleep(0.001)

@@ -17,7 +17,7 @@ from agentcli.ledger.block import ToolCallState, ToolResultBlock
 from agentcli.ledger.rule import PermissionMode
 from agentcli.model.scripted import read_turns
 from agentcli.tool.builtin.bash import Bash
-from agentcli.workspace.shell import CALL_MARK, RUN_MARK
+from agentcli.workspace.environment import CALL_MARK, RUN_MARK
 from agentcli.workspace.warden import start_time
 from tests.fakes.agent import answer, call, results_of, rule, types, until
 from tests.fakes.disk import Died

@@ -11,6 +11,7 @@ from agentcli.ledger.message import UserMsg
 from agentcli.runtime.assemble import open_conversation
 from agentcli.runtime.dry_run import dry_run, request_text
 from agentcli.runtime.options import Options
+from agentcli.tool.builtin import builtin_tools
 from tests.fakes.agent import call
 from tests.fakes.endpoint import FakeEndpoint, said, sse
 
@@ -40,7 +41,7 @@ def test_the_first_request_with_the_built_in_tools_is_under_8000_bytes(endpoint,
     assert SECRET.encode() not in out
     body = json.loads(out)
     assert body["model"] == "some-model"
-    assert len(body["tools"]) == 7
+    assert len(body["tools"]) == len(builtin_tools())
     assert "Read config.toml" in json.dumps(body["messages" if api == "chat" else "input"])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentcli.workspace.shell import RUN_MARK
+from agentcli.workspace.environment import RUN_MARK
 from tests.fakes.agent import call, until
 
 

@@ -33,6 +33,6 @@ def test_near_names_are_said():
 def test_the_builtin_tools_are_small_enough_for_the_first_request():
     kit = Toolkit(builtin_tools())
     told = [{"name": one.name, "description": one.description, "parameters": one.parameters} for one in kit.schemas()]
-    assert [one["name"] for one in told] == ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "Tasks"]
+    assert [one["name"] for one in told] == ["Read", "Write", "Edit", "MultiEdit", "Glob", "Grep", "Bash", "Tasks"]
     assert len(json.dumps(told)) < 4_500
     assert "Bash" not in [one.name for one in builtin_tools(bash=False)]

@@ -27,6 +27,8 @@ ROOT = "/home/me/shop"
         ("Tasks", '{"tasks": [{"title": "a", "state": "done"}, {"title": "b", "state": "pending"}]}', "1 of 2 done"),
         ("mcp__a__b", '{"x": 1, "y": "z"}', 'x=1  y="z"'),
         ("Read", '{"file_path": "half', "half"),
+        ("MultiEdit", '{"file_path": "/home/me/shop/a.py", "edits": [{}, {}]}', "a.py  2 edits"),
+        ("MultiEdit", '{"file_path": "a.py", "edits": 1}', "a.py"),
         ("Read", '{"file', ""),
         ("Read", "not json", "not json"),
         ("Read", "", ""),

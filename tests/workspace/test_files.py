@@ -1,4 +1,6 @@
+import errno
 import os
+import socket
 import stat
 from pathlib import Path
 
@@ -7,6 +9,8 @@ import pytest
 from agentcli.errors import ToolError
 from agentcli.workspace import files
 from agentcli.workspace.files import Kept, read_kept, replace_file
+from tests.fakes.disk import Died
+from tests.fakes.system import FakeSystem
 
 
 def kept(path: Path) -> Kept:
@@ -107,14 +111,136 @@ def test_a_read_only_file_is_refused(tmp_path):
         replace_file(str(target), b"y", kept(target))
 
 
-def test_law_11_a_failed_write_changes_nothing(tmp_path, monkeypatch):
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def calls_of(tmp_path: Path, before: bytes | None) -> list[str]:
+    system = FakeSystem()
+    change(tmp_path / "dry", before, system)
+    return system.calls
+
+
+def change(folder: Path, before: bytes | None, system: FakeSystem) -> None:
+    folder.mkdir()
+    target = folder / "a" if before is not None else folder / "sub" / "deep" / "a"
+    if before is not None:
+        target.write_bytes(before)
+        target.chmod(0o751)
+    replace_file(str(target), NEW, None if before is None else kept(target), system)
+
+
+OLD, NEW = b"old\n" * 3_000, b"new\n" * 5_000
+
+
+@pytest.mark.parametrize("before", [OLD, None], ids=["replaced", "made"])
+def test_law_11_no_failing_call_leaves_a_torn_file(tmp_path, before):
+    for at, name in enumerate(calls_of(tmp_path, before), 1):
+        folder = tmp_path / str(at)
+        system = FakeSystem(at)
+        done = [*system.calls]
+        try:
+            change(folder, before, system)
+            done = [NEW]
+        except ToolError:
+            done = [before]
+        found = files_of(folder)
+        if name == "unlink":  # the change stands, and it is said what lies beside it
+            assert set(found.values()) == {NEW}
+        else:
+            assert (name, list(found.values())) == (name, [one for one in done if one is not None])
+        assert before is not None or found or os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("how", ["die", "late"])
+@pytest.mark.parametrize("before", [OLD, None], ids=["replaced", "made"])
+def test_law_11_no_kill_leaves_a_torn_file(tmp_path, before, how):
+    for at, _ in enumerate(calls_of(tmp_path, before), 1):
+        folder = tmp_path / f"{how}{at}"
+        with pytest.raises(Died):
+            change(folder, before, FakeSystem(at, how))
+        assert files_of(folder).get("a", before) in (before, NEW)
+
+
+def test_a_write_that_takes_little_at_a_time_goes_on(tmp_path):
     target = tmp_path / "a"
     target.write_bytes(b"old")
+    replace_file(str(target), b"newer", kept(target), FakeSystem(how="short"))
+    assert target.read_bytes() == b"newer"
 
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+def test_a_full_disk_is_said(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
     with pytest.raises(ToolError, match="No space left"):
-        replace_file(str(target), b"new", kept(target))
+        replace_file(str(target), b"new", kept(target), FakeSystem(1, code=errno.ENOSPC, only="write"))
     assert (target.read_bytes(), os.listdir(tmp_path)) == (b"old", ["a"])
+
+
+def test_the_right_to_run_as_the_owner_is_not_inherited(tmp_path):
+    target = tmp_path / "run"
+    target.write_bytes(b"old")
+    target.chmod(0o6755)
+    assert kept(target).privileged
+    replace_file(str(target), b"new", kept(target))
+    assert stat.S_IMODE(target.stat().st_mode) == 0o755
+
+
+def test_attributes_stay(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    try:
+        os.setxattr(target, "user.note", b"kept")
+    except (OSError, AttributeError):
+        pytest.skip("no attributes on this file system")
+    replace_file(str(target), b"new", kept(target))
+    assert os.getxattr(target, "user.note") == b"kept"
+    with pytest.raises(ToolError, match=r"user\.note that could not be kept"):
+        replace_file(str(target), b"newer", kept(target), FakeSystem(1, only="setxattr", code=errno.ENOSPC))
+    assert target.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_the_owner_stays_or_the_change_is_refused(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    os.chown(target, 1234, 2345)
+    replace_file(str(target), b"new", kept(target))
+    assert (target.stat().st_uid, target.stat().st_gid) == (1234, 2345)
+    with pytest.raises(ToolError, match="belongs to another user"):
+        replace_file(str(target), b"newer", kept(target), FakeSystem(1, code=errno.EPERM, only="fchown"))
+    assert (target.read_bytes(), os.listdir(tmp_path)) == (b"new", ["a"])
+
+
+def test_a_folder_that_takes_nothing_new_is_named(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    with pytest.raises(ToolError, match=f"{tmp_path} takes no new file"):
+        replace_file(str(target), b"new", kept(target), FakeSystem(1, code=errno.EACCES, only="open"))
+
+
+def test_a_socket_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("s")
+        with pytest.raises(ToolError, match="a socket"):
+            read_kept(str(tmp_path / "s"))
+
+
+def test_a_file_that_has_gone_is_not_made_again(tmp_path):
+    target = tmp_path / "a"
+    target.write_bytes(b"old")
+    before = kept(target)
+    target.unlink()
+    with pytest.raises(ToolError, match="gone"):
+        replace_file(str(target), b"new", before)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_path_with_a_link_on_the_way_is_not_read(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x").write_bytes(b"secret")
+    (tmp_path / "sub").symlink_to(outside)
+    with pytest.raises(ToolError, match="link"):
+        read_kept(str(tmp_path / "sub" / "x"))

@@ -13,7 +13,8 @@ import pytest
 
 from agentcli.errors import ToolError
 from agentcli.workspace import warden
-from agentcli.workspace.shell import Command, Ended, quiet_environment, shell_program
+from agentcli.workspace.environment import quiet_environment
+from agentcli.workspace.shell import Command, Ended, shell_program
 from agentcli.workspace.warden import carriers, start_time
 
 SLEEPER = "while :; do sleep 1; done"
@@ -30,7 +31,7 @@ class Run:
 
     async def start(self, line: str, **more: str) -> Command:
         name, _, value = self.mark.partition("=")
-        environment = quiet_environment({**os.environ, name: value, **more}, "c1")
+        environment = quiet_environment({**os.environ, name: value, **more}, "c1", passed=[name])
         return await Command.start([shell_program() or "sh", "-c", line], str(self.folder), environment)
 
     async def __call__(self, line: str, limit: float = 10, **more: str) -> "Run":

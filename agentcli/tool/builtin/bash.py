@@ -17,9 +17,10 @@ from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.preview import digest_of
 from agentcli.tool.subject import shell_subject
+from agentcli.workspace.environment import quiet_environment
 from agentcli.workspace.output import Ends, Sieve
 from agentcli.workspace.root import Place
-from agentcli.workspace.shell import Command, Ended, quiet_environment, shell_program
+from agentcli.workspace.shell import Command, Ended, shell_program
 from agentcli.workspace.whole import Keep, Whole
 
 DEFAULT_MS = 120_000
@@ -42,8 +43,8 @@ class Bash(ToolBase):
         timeout={"type": "integer", "minimum": 1, "maximum": MOST_MS, "description": f"ms, default {DEFAULT_MS}"},
     )
 
-    def __init__(self, hidden: Collection[str] = ()) -> None:
-        self.hidden = hidden
+    def __init__(self, hidden: Collection[str] = (), passed: Collection[str] = ()) -> None:
+        self.hidden, self.passed = hidden, passed
 
     def subject(self, arguments: Arguments, place: Place) -> Subject:
         return shell_subject(self.name, arguments["command"], place)
@@ -66,7 +67,8 @@ class Bash(ToolBase):
         if shell is None:
             raise ToolError("there is no shell on this machine")
         milliseconds = int(arguments.get("timeout") or DEFAULT_MS)
-        environment = quiet_environment(os.environ, context.call_id, self.hidden, self._distrusted(arguments, context.place))
+        distrusted = self._distrusted(arguments, context.place)
+        environment = quiet_environment(os.environ, context.call_id, self.hidden, distrusted, self.passed)
         command = await Command.start([shell, "-c", arguments["command"]], context.place.cwd, environment)
         told = Telling(context.keep)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from agentcli.errors import ToolError
@@ -13,13 +13,13 @@ from agentcli.ledger.preview import Preview
 from agentcli.ledger.state import Started
 from agentcli.permission.subject import Subject, Way
 from agentcli.tool.base import Arguments, ToolBase, ToolChunk, ToolContext
-from agentcli.tool.builtin.look import shown_path, writable
+from agentcli.tool.builtin.look import judged, shown_path, writable
 from agentcli.tool.preview import digest_of
 from agentcli.tool.subject import file_subject
 from agentcli.workspace.diff import Diff, unified
 from agentcli.workspace.files import Kept, check_replaceable, digest, read_kept, replace_file
 from agentcli.workspace.root import Located, Place
-from agentcli.workspace.text import writing_of
+from agentcli.workspace.text import Writing, is_binary, writing_of
 
 
 @dataclass(slots=True, frozen=True)
@@ -32,13 +32,19 @@ class Change:
 
     def diff(self, name: str) -> Diff:
         """What a person is shown of it."""
-        old = None if self.before is None else shown_text(self.before.data)
-        return unified(old, shown_text(self.after), name)
+        if self.before is None or is_binary(self.before.data):
+            return unified(None if self.before is None else "", shown_text(self.after), name)
+        # both in one writing: what stays must not look changed
+        writing = writing_of(self.before.data)
+        return unified(shown_text(self.before.data, writing), shown_text(self.after, writing), name)
 
 
-def shown_text(data: bytes) -> str:
+def shown_text(data: bytes, writing: Writing | None = None) -> str:
     """A file's text; line ends that all lines share are not shown."""
-    text = writing_of(data).decode(data)
+    writing = writing or writing_of(data)
+    text = writing.decode(data)
+    if writing.line_end == "\r":
+        return text.replace("\r", "\n")
     return text.replace("\r\n", "\n") if text.count("\r\n") == text.count("\n") else text
 
 
@@ -64,10 +70,10 @@ class ChangeTool(ToolBase):
             raise ToolError(f"{arguments['file_path']}: {place.fault}")
         if arguments["file_path"].endswith("/"):
             raise ToolError(f"{arguments['file_path']} names a folder, not a file")
-        before = read_kept(writable(place.path))
+        before = read_kept(judged(writable(place.path), context))
         if before is not None:
             check_read(place.path, before, context)
-            check_replaceable(place.path, before.info)
+            check_replaceable(place.path, before)
         after = self.content(arguments, before, place.path)
         if before is not None and before.data == after:
             raise ToolError(f"{place.path} has exactly this content already: nothing would change")
@@ -128,6 +134,19 @@ def risks(given: str, change: Change, place: Place) -> list[str]:
         f"The path is a link: it leads to {path}." if named != path else "",
         f"This is guarded: {change.place.why}." if change.place.guarded else "",
         "The file is executable." if change.before is not None and change.before.executable else "",
+        *(of_the_file(change.before) if change.before is not None else ()),
         f"The folder {os.path.dirname(path)} is made too." if not os.path.isdir(os.path.dirname(path)) else "",
     ]
     return [word for word in words if word]
+
+
+def of_the_file(before: Kept) -> Iterator[str]:
+    """What a diff cannot show of the file that is changed."""
+    if before.privileged:
+        yield "The file runs as its owner or group (setuid, setgid); that is not kept."
+    if is_binary(before.data):
+        yield f"It is a binary file of {len(before.data):,} bytes, and all of it is replaced."
+        return
+    writing = writing_of(before.data)
+    if not writing.sure:
+        yield f"The encoding is a guess: it is shown as {writing.encoding}, and may be another one."

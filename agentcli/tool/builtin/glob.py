@@ -39,7 +39,7 @@ class Glob(LookTool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> AsyncIterator[ToolChunk]:
         self.check(arguments, context)
-        base = self.target(arguments, context.place)
+        base = self.target(arguments, context)
         walk = Walk(base, context.place.root, keep_of(context))
         try:
             paths = await asyncio.to_thread(find, walk, arguments["pattern"])

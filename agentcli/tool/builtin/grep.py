@@ -14,9 +14,10 @@ from agentcli.tool.builtin.look import LookTool, keep_of, kept_whole, left_out_w
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.tool.subject import look_subject
+from agentcli.workspace.environment import quiet_environment
 from agentcli.workspace.grep import Hit, Query, program, read_hit
 from agentcli.workspace.root import Place
-from agentcli.workspace.shell import Command, Ended, quiet_environment
+from agentcli.workspace.shell import Command, Ended
 from agentcli.workspace.walk import Keep
 
 MOST_LINES = 250
@@ -105,7 +106,7 @@ class Grep(LookTool):
 
     async def run(self, arguments: Arguments, context: ToolContext) -> AsyncIterator[ToolChunk]:
         place = context.place
-        path = self.target(arguments, place)
+        path = self.target(arguments, context)
         if not os.path.exists(path):
             raise ToolError(f"{path} does not exist")
         keep = keep_of(context)

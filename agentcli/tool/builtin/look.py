@@ -23,15 +23,15 @@ class LookTool(ToolBase):
     path_name = "path"
     """The argument that names the place."""
 
-    def target(self, arguments: Arguments, place: Place) -> str:
-        """The resolved path. ToolError for a text that is none."""
-        found = place.locate(arguments.get(self.path_name) or ".")
+    def target(self, arguments: Arguments, context: ToolContext) -> str:
+        """The resolved path. ToolError for a text that is none, and for a place that was not judged."""
+        found = context.place.locate(arguments.get(self.path_name) or ".")
         if found.fault:
             raise ToolError(f"{arguments.get(self.path_name)}: {found.fault}")
-        return writable(found.path)
+        return judged(writable(found.path), context)
 
     def preview(self, arguments: Arguments, context: ToolContext) -> Preview:
-        path = self.target(arguments, context.place)
+        path = self.target(arguments, context)
         body = "\n".join(f"{key}: {_on_a_line(value)}" for key, value in arguments.items())
         # not over the file's bytes: a log that grows would be asked for ever; over the path, because a link may be turned
         return Preview(kind="text", target=path, body=body, digest=digest_of(self.name, arguments, os.fsencode(path)))
@@ -51,6 +51,13 @@ def writable(path: str) -> str:
     """The path itself. ToolError if its name is no text, so that no log and no model could hold it."""
     if printable(path) != path:
         raise ToolError(f"{printable(path)} leads to a name that is not UTF-8; use a command for it")
+    return path
+
+
+def judged(path: str, context: ToolContext) -> str:
+    """The path itself. ToolError if it is none of those that were judged: a link on the way was turned since then."""
+    if context.judged is not None and path not in context.judged:
+        raise ToolError(f"{printable(path)} is not where this led when it was judged; nothing was opened")
     return path
 
 

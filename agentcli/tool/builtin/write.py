@@ -8,7 +8,7 @@ from agentcli.tool.builtin.change import ChangeTool
 from agentcli.tool.builtin.words import arguments as schema
 from agentcli.tool.builtin.words import description, text
 from agentcli.workspace.files import Kept
-from agentcli.workspace.text import Writing, writing_of
+from agentcli.workspace.text import Writing, is_binary, writing_of
 
 
 class Write(ChangeTool):
@@ -20,5 +20,5 @@ class Write(ChangeTool):
     way = Way.WRITE
 
     def content(self, arguments: Arguments, before: Kept | None, path: str) -> bytes:
-        writing = Writing() if before is None else writing_of(before.data)
+        writing = Writing() if before is None or is_binary(before.data) else writing_of(before.data)
         return writing.whole(arguments["content"])

@@ -147,3 +147,126 @@ async def test_a_path_that_names_a_folder_is_refused(hands, tmp_path):
     with refused("names a folder"):
         await hands("Write", file_path="sub/", content="one\n")
     assert not (tmp_path / "sub").exists()
+
+
+def edit(old, new, **more):
+    return {"old_string": old, "new_string": new, **more}
+
+
+async def test_several_edits_are_made_in_order_and_shown_as_one(hands, tmp_path):
+    data = b"\xef\xbb\xbfone\r\ntwo\r\ntwo\r\n"
+    (tmp_path / "a").write_bytes(data)
+    await hands("Read", file_path="a")
+    call = {"file_path": "a", "edits": [edit("one", "two"), edit("two", "2", replace_all=True), edit("2\n2\n2", "2\n3\n4")]}
+    body = "--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-one\n-two\n-two\n+2\n+3\n+4\n"
+    assert hands.preview("MultiEdit", **call) == Preview(
+        kind="diff", target=str(tmp_path / "a"), body=body, digest=digest_of("MultiEdit", call, data)
+    )
+    after = b"\xef\xbb\xbf2\r\n3\r\n4\r\n"
+    assert hands.start_record("MultiEdit", **call).files == {str(tmp_path / "a"): (digest(data), digest(after))}
+    done = await hands("MultiEdit", **call)
+    assert ((tmp_path / "a").read_bytes(), done.metadata["diff"], done.text) == (after, body, "changed a: +3 -3")
+
+
+NONE_MADE = [
+    (
+        [edit("one", "1"), edit("gone", "x")],
+        r"edit 2 of 2 as the edits before it leave the file: .*not in the file.*None of them",
+    ),
+    ([edit("one", "two"), edit("two", "x")], "edit 2 of 2 .*2 times"),
+    ([edit("one", "one")], "edit 1 of 1: .*the same"),
+    ([edit("one", "1"), edit("1", "one")], "nothing would change"),
+    ([], r"edits|non-empty|short"),
+]
+
+
+@pytest.mark.parametrize(("edits", "words"), NONE_MADE)
+async def test_of_several_edits_all_are_made_or_none(hands, tmp_path, edits, words):
+    (tmp_path / "a").write_text("one\ntwo\n")
+    await hands("Read", file_path="a")
+    with refused(words):
+        await hands("MultiEdit", file_path="a", edits=edits)
+    assert (tmp_path / "a").read_text() == "one\ntwo\n"
+
+
+async def test_several_edits_need_a_read_and_a_file(hands, tmp_path):
+    (tmp_path / "a").write_text("one\n")
+    for name, words in (("a", "read it first"), ("gone", "does not exist")):
+        with refused(words):
+            hands.preview("MultiEdit", file_path=name, edits=[edit("one", "1")])
+
+
+def test_several_edits_are_a_way_of_changing(hands, tmp_path):
+    subject = hands.kit.get("MultiEdit").subject({"file_path": "x", "edits": []}, hands.context.place)
+    assert [(target.path, target.way) for target in subject.targets] == [(str(tmp_path / "x"), Way.EDIT)]
+
+
+async def test_what_a_diff_cannot_show_is_said(hands, tmp_path):
+    (tmp_path / "suid").write_text("x\n")
+    (tmp_path / "suid").chmod(0o4755)
+    (tmp_path / "open").write_bytes(b"x = 1\n# " + "你好".encode("gbk"))
+    (tmp_path / "bin").write_bytes(b"\x7fELF\0")
+    for name in ("suid", "open", "bin"):
+        await hands("Read", file_path=name)
+    risks = {name: hands.preview("Write", file_path=name, content="y\n").risks for name in ("suid", "open", "bin")}
+    assert risks == {
+        "suid": ["The file is executable.", "The file runs as its owner or group (setuid, setgid); that is not kept."],
+        "open": ["The encoding is a guess: it is shown as gbk, and may be another one."],
+        "bin": ["It is a binary file of 5 bytes, and all of it is replaced."],
+    }
+    await hands("Write", file_path="bin", content="\u20ac\n")
+    assert (tmp_path / "bin").read_bytes() == "\u20ac\n".encode()
+
+
+async def test_a_diff_shows_what_stays_as_unchanged(hands, tmp_path):
+    data = b"x = 1\n# " + "你好".encode("gbk") + b"\n"
+    (tmp_path / "a").write_bytes(data)
+    await hands("Read", file_path="a")
+    done = await hands("Edit", file_path="a", old_string="x = 1", new_string="x = 2")
+    assert (done.metadata["summary"], (tmp_path / "a").read_bytes()) == ("+1 -1", data.replace(b"1", b"2"))
+
+
+async def test_a_huge_file_is_read_in_part_and_never_changed(hands, tmp_path):
+    with (tmp_path / "big").open("wb") as file:
+        file.write(b"one\n" * 10)
+        file.truncate(17 * 1024 * 1024)
+    assert (await hands("Read", file_path="big", limit=1)).text.startswith("(a binary file")
+    with refused("larger than 16 MiB: Read shows parts of it, and only a command"):
+        hands.preview("Edit", file_path="big", old_string="one", new_string="two")
+
+
+async def test_a_link_is_kept_and_its_target_is_what_is_shown(hands, tmp_path):
+    (tmp_path / "real").write_text("one\n")
+    (tmp_path / "link").symlink_to("real")
+    await hands("Read", file_path="link")
+    shown = hands.preview("Edit", file_path="link", old_string="one", new_string="two")
+    await hands("Edit", file_path="link", old_string="one", new_string="two")
+    assert (shown.target, shown.risks) == (str(tmp_path / "real"), [f"The path is a link: it leads to {tmp_path / 'real'}."])
+    assert ((tmp_path / "link").is_symlink(), (tmp_path / "real").read_text()) == (True, "two\n")
+
+
+async def test_a_link_that_was_turned_since_the_verdict_is_not_followed(hands, tmp_path, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    for folder in (tmp_path / "real", outside):
+        folder.mkdir(exist_ok=True)
+        (folder / "a").write_text("one\n")
+    (tmp_path / "link").symlink_to("real")
+    await hands("Read", file_path="link/a")
+    hands.context.memory.read_files[str(outside / "a")] = digest(b"one\n")
+    place = hands.context.place
+    calls = {
+        "Read": {"file_path": "link/a"},
+        "Write": {"file_path": "link/a", "content": "two\n"},
+        "Edit": {"file_path": "link/a", "old_string": "one", "new_string": "two"},
+        "MultiEdit": {"file_path": "link/a", "edits": [edit("one", "two")]},
+        "Glob": {"pattern": "*", "path": "link"},
+        "Grep": {"pattern": "one", "path": "link"},
+    }
+    subjects = {name: hands.kit.get(name).subject(arguments, place) for name, arguments in calls.items()}
+    (tmp_path / "link").unlink()
+    (tmp_path / "link").symlink_to(outside)
+    for name, arguments in calls.items():
+        hands.context.judged = frozenset(target.path for target in subjects[name].targets)
+        with refused("when it was judged"):
+            await hands(name, **arguments)
+    assert ((outside / "a").read_text(), (tmp_path / "real" / "a").read_text()) == ("one\n", "one\n")

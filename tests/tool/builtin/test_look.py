@@ -6,8 +6,10 @@ import pytest
 from agentcli.errors import ToolError
 from agentcli.ledger.block import Base64Source, DataBlock
 from agentcli.tool.builtin import glob
+from agentcli.workspace import pdf
 from agentcli.workspace.files import digest
 from tests.fakes.hands import FakeHands
+from tests.fakes.paper import paper
 
 
 @pytest.fixture
@@ -44,6 +46,30 @@ async def test_read_gives_an_image_as_data(hands, tmp_path):
     block = (await hands("Read", file_path="x.gif")).chunks[0].content[0]
     source = Base64Source(data=base64.b64encode(data).decode(), media_type="image/gif")
     assert block == DataBlock(id=block.id, source=source, name="x.gif")
+
+
+@pytest.mark.skipif(not pdf.can_read(), reason="pypdf is not installed")
+async def test_read_gives_a_pdf_as_data_and_its_text_where_a_line_is_asked_for(hands, tmp_path):
+    data = paper("Hello there", "second")
+    (tmp_path / "x.pdf").write_bytes(data)
+    done = await hands("Read", file_path="x.pdf")
+    block = done.chunks[0].content[0]
+    source = Base64Source(data=base64.b64encode(data).decode(), media_type="application/pdf")
+    assert block == DataBlock(id=block.id, source=source, name="x.pdf")
+    assert done.text == "(If you cannot see the PDF, read it with offset 1: that gives its text.)"
+    done = await hands("Read", file_path="x.pdf", offset=2, limit=1)
+    assert done.text == "     2\tHello there\n(the text of a PDF)\n(lines 2 to 2 of 4; go on with offset 3)"
+    assert done.metadata == {"summary": "1 line", "seen": {str(tmp_path / "x.pdf"): digest(data)}}
+    (tmp_path / "scan.pdf").write_bytes(paper(""))
+    with pytest.raises(ToolError, match="no text"):
+        await hands("Read", file_path="scan.pdf", offset=1)
+
+
+async def test_read_says_what_a_binary_file_is_and_in_which_encoding_a_text_is(hands, tmp_path):
+    (tmp_path / "z").write_bytes(b"\x1f\x8b\x08\0")
+    assert (await hands("Read", file_path="z")).text == "(a binary file (gzip) of 4 bytes; it is not shown)"
+    (tmp_path / "l").write_bytes("# élève été où çà\n".encode("latin-1"))
+    assert (await hands("Read", file_path="l")).text == "     1\t# élève été où çà\n(written in latin-1, and kept so)"
 
 
 async def test_glob_lists_the_newest_first(hands, tmp_path):

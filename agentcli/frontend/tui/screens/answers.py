@@ -10,7 +10,7 @@ from agentcli.ledger.rule import PermissionRule
 
 SCOPES = ("session", "project", "everywhere")
 SCOPE_WORDS = {"session": "in this session", "project": "in this project", "everywhere": "everywhere"}
-EDITS = ("Write", "Edit")
+EDITS = ("Write", "Edit", "MultiEdit")
 
 
 @dataclass(slots=True)
