@@ -10,6 +10,8 @@ from functools import lru_cache
 from agentcli.ledger.block import ToolCallBlock, ToolResultBlock, ToolResultState
 from agentcli.ledger.message import Msg
 
+MOST_ALLOWED = 20
+"""So often an identical call with one result is run, even where each is allowed."""
 MOST_REPEATS = 2
 """Identical calls with one result that may go before; the next one is asked about."""
 NEVER_RAN = (ToolResultState.RUNNING, ToolResultState.INTERRUPTED)

@@ -11,7 +11,7 @@ from agentcli.agent.answers import interrupt_open
 from agentcli.agent.compact import Room, calibrate, make_room
 from agentcli.agent.context import CUT_OFF, arguments_ended
 from agentcli.agent.gate import judge
-from agentcli.agent.loops import looped
+from agentcli.agent.loops import MOST_ALLOWED, looped, repeats
 from agentcli.agent.reasoning import Outcome, reason
 from agentcli.agent.work import Work
 from agentcli.ledger import event as ev
@@ -22,6 +22,7 @@ LENGTH = "The answer was cut at the model's output limit."
 EMPTY = "The model gave an empty answer."
 LOOP = "Stopped: in EXPLORE the model made the same call a third time, with the same result each time."
 USELESS = "Stopped: the model made the same call a third time, and it can never run."
+ENDLESS = f"Stopped: the model made the same call {MOST_ALLOWED} times, with the same result each time."
 BROKEN = {
     ev.ModelEndReason.LENGTH: "never started: the answer was cut at the model's output limit.",
     ev.ModelEndReason.CONTENT_FILTER: "never started: the answer was stopped by the provider's content filter.",
@@ -84,6 +85,8 @@ def _in_circle(work: Work) -> str:
             return LOOP
         if result.state == ToolResultState.ERROR and isinstance(judge(work, call), str):
             return USELESS
+        if repeats(work.msg, call) + 1 >= MOST_ALLOWED:
+            return ENDLESS
     return ""
 
 

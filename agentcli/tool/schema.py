@@ -29,9 +29,13 @@ KINDS: dict[Any, str] = {
 }
 
 
+NOTHING = ("", "null")
+"""How providers write that there are no arguments, beside an empty object."""
+
+
 def parse_arguments(text: str) -> dict[str, Any]:
-    """The object that a model wrote; an empty text is an empty one. ToolError, with what is wrong, for all else."""
-    if not text.strip():
+    """The object that a model wrote; an empty text and `null` are an empty one. ToolError, with what is wrong, for all else."""
+    if text.strip() in NOTHING:
         return {}
     if len(text) > MOST_CHARS:
         raise ToolError(f"the arguments are longer than {MOST_CHARS:,} characters")

@@ -51,6 +51,16 @@ async def test_a_new_reply_counts_anew():
     assert (await stand.run("on"))[-1].type == "REPLY_END"
 
 
+async def test_a_call_that_is_allowed_for_ever_ends_all_the_same():
+    stand = Stand(circle(40), FakeTool(), mode="bypass")
+    events = await stand.run()
+    while events[-1].type == "REPLY_PAUSED":
+        events = await stand.run(answer(events))
+    assert (events[-1].finished_reason, stand.tools["Act"].effects) == ("exceed_max_iters", ["a"] * 20)
+    assert "the same call 20 times" in events[-1].metadata["notice"]
+    assert (await stand.again([[{"text": "over"}]]).run("on"))[-1].finished_reason == "completed"
+
+
 async def test_dont_ask_denies_a_loop_with_its_reason():
     stand = Stand(circle(3, [{"text": "over"}]), FakeTool(), mode="dont_ask", rules=[rule("Act")])
     events = await stand.run()
