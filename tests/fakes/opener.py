@@ -32,5 +32,12 @@ class FakeOpener:
             raise opened
         return opened
 
+    async def begin(self):
+        self.asked.append("begin")
+        opened = self.opens.pop(0)
+        if isinstance(opened, Exception):
+            raise opened
+        return opened
+
     async def close(self, conversation):
         self.closed.append(conversation)

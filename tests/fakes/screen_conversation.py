@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 
-from agentcli.errors import ConfigError
+from agentcli.errors import AgentcliError, ConfigError
 from agentcli.ledger import event as ev
 from agentcli.ledger.block import ToolCallBlock
 from agentcli.ledger.message import Msg
 from agentcli.ledger.preview import Preview
 from agentcli.ledger.rule import PermissionMode, PermissionRule
-from agentcli.runtime.command import Compact, Connect, Rewind, SetMode, SetModel, SetTitle
+from agentcli.runtime.command import Compact, Connect, Redo, Rewind, SetMode, SetModel, SetTitle, Undo
 from agentcli.runtime.conversation import ContextReport, Status
 from agentcli.runtime.probe import Answer
 
@@ -156,6 +156,10 @@ class FakeConversation:
                 self.history = self.said_before[at][1]
                 del self.said_before[: at + 1]
                 return "Gone back; files are as they are."
+            case Undo() | Redo():
+                if self.refuses:
+                    raise AgentcliError(self.refuses.pop(0))
+                return "Undone." if isinstance(command, Undo) else "Made again."
             case SetTitle(title):
                 self._status = dataclasses.replace(self._status, title=title)
                 return f"Title: {title}"

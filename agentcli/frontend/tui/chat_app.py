@@ -16,14 +16,18 @@ from agentcli.frontend.tui.choosing import COPY_KEY, SESSIONS, session_entry
 from agentcli.frontend.tui.models import Models
 from agentcli.frontend.tui.opening import Opener
 from agentcli.frontend.tui.screens.chat import ChatScreen
+from agentcli.frontend.tui.screens.paper import Paper
 from agentcli.frontend.tui.screens.pick import Picked, PickScreen
 from agentcli.frontend.tui.themes import Wardrobe, role_variables
 from agentcli.frontend.tui.transcript.ink import Ink
+from agentcli.frontend.tui.trusting import YES, trust_text
 from agentcli.frontend.tui.widgets.rows import Rows
 from agentcli.runtime.conversation import Conversation
+from agentcli.runtime.trust import Offer, decide
 from agentcli.view.summary import utc_now
 from agentcli.view.theme import PLAIN
 
+USAGE = 2
 STOP_WITHIN = 3.0
 """Seconds that a running reply has for its end; a command ends within two."""
 
@@ -53,10 +57,11 @@ class ChatApp(App[None], inherit_bindings=False):
         conversation: None lets the user pick a session first.
         opener: opens the sessions that are picked.
         models: where models are asked for; else this machine.
+        offer: settings of the repository that nobody has decided on; asked about before anything is opened.
     """
 
     TITLE = "agentcli"
-    CSS_PATH: ClassVar[list[str]] = ["screens/chat.tcss", "screens/confirm.tcss", "screens/pick.tcss", "screens/form.tcss"]  # pyright: ignore[reportIncompatibleVariableOverride]
+    CSS_PATH: ClassVar[list[str]] = [f"screens/{name}.tcss" for name in ("chat", "confirm", "pick", "form", "paper")]  # pyright: ignore[reportIncompatibleVariableOverride]
     ENABLE_COMMAND_PALETTE = False
     PAUSE_GC_ON_SCROLL = True
 
@@ -67,14 +72,19 @@ class ChatApp(App[None], inherit_bindings=False):
         prompt: str | None = None,
         opener: Opener | None = None,
         models: Models | None = None,
+        offer: Offer | None = None,
+        pick: bool = False,
     ) -> None:
         super().__init__()
+        self._offer, self._pick_first = offer, pick
         self.animation_level = "none"
         self.wardrobe = wardrobe
         self._prompt, self._opener, self._models = prompt, opener, models
         self.chat = self._chat(conversation) if conversation is not None else None
         self._ground = Ground()
         self._leaving = self._picking = False
+        self.refusal = ""
+        """Why no conversation could be opened."""
         self.fault = ""
         """The traceback of a fault of ours, to be shown when the terminal is itself again."""
         wardrobe.dress(self)
@@ -98,9 +108,28 @@ class ChatApp(App[None], inherit_bindings=False):
     # -- which session -------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Without a conversation the first thing is to pick one."""
-        if self.chat is None:
+        """Without a conversation the first thing is to settle what is trusted, and which one it is."""
+        if self._offer is not None and self._opener is not None:
+            self.run_worker(self._settle(self._offer, self._opener), group="trust")
+        elif self.chat is None:
             self.pick_session()
+
+    async def _settle(self, offer: Offer, opener: Opener) -> None:
+        """Ask whether the repository's own settings are used; only then is the conversation opened."""
+        said = await self.push_screen_wait(Paper(trust_text(offer), self.wardrobe.ink))
+        if said:
+            await asyncio.to_thread(decide, offer, said == YES)
+        if self._pick_first:
+            self.pick_session()
+            return
+        try:
+            conversation = await opener.begin()
+        except AgentcliError as error:
+            self.refusal = str(error)
+            self.exit(return_code=USAGE)
+            return
+        self.chat = self._chat(conversation)
+        await self.switch_screen(self.chat)  # pyright: ignore[reportUnknownMemberType]
 
     def pick_session(self) -> None:
         """Let the user pick a session, and go on with it; what is on the screen is left properly."""

@@ -9,6 +9,7 @@ from textual.worker import Worker
 
 from agentcli.frontend.tui.bridge import Bridge
 from agentcli.frontend.tui.screens.form import Form
+from agentcli.frontend.tui.screens.paper import Paper
 from agentcli.frontend.tui.screens.pick import Picked, PickScreen
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.frontend.tui.widgets.prompt import Prompt
@@ -41,6 +42,10 @@ class Desk(Protocol):
 
     async def fill_in(self, form: Form) -> dict[str, str] | None:
         """Let the user fill in a form; only for what was started."""
+        ...
+
+    async def read(self, paper: Paper) -> str:
+        """Let the user read; only for what was started."""
         ...
 
     def wear(self, theme: str) -> bool:

@@ -32,6 +32,10 @@ class Opener(Protocol):
         """Close one that is left, bounded."""
         ...
 
+    async def begin(self) -> Conversation:
+        """Open what the flags say."""
+        ...
+
 
 class Opened:
     """The conversation that is open, and how another one is opened."""

@@ -10,13 +10,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agentcli.errors import UsageError
+from agentcli.errors import AgentcliError, UsageError
 from agentcli.frontend.tui.chat_app import ChatApp
 from agentcli.frontend.tui.opening import Opened
 from agentcli.frontend.tui.prepaint import Terminal
 from agentcli.frontend.tui.themes import Wardrobe
 from agentcli.runtime import catalogue
 from agentcli.runtime.options import Options
+from agentcli.runtime.trust import Offer, offer
 from agentcli.view.theme import load_themes
 
 GRACE = 4.5
@@ -39,17 +40,18 @@ def play(options: Options | Callable[[], Options], prompt: str | None, terminal:
 
 async def _play(options: Options, prompt: str | None, terminal: Terminal, *, pick: bool) -> Ending:
     logging.getLogger().addHandler(logging.NullHandler())  # else Python writes records over the screen, or behind it
-    opened = Opened(options)
+    opened, offered = Opened(options), _offered(options)
     if pick:
         opened.choices()  # raises for a folder that is none
-    else:
+    elif offered is None:
         await opened.begin()
     ending = Ending()
     try:
         themes = load_themes(reversed(catalogue.theme_folders()))
         if options.theme is not None and options.theme not in themes.found:
             raise UsageError(f"there is no theme {options.theme}; `agentcli themes` lists them")
-        app = ChatApp(opened.conversation, Wardrobe(themes, catalogue.theme_name(options.theme)), prompt, opened)
+        wardrobe = Wardrobe(themes, catalogue.theme_name(options.theme))
+        app = ChatApp(opened.conversation, wardrobe, prompt, opened, offer=offered, pick=pick)
         _listen(app, terminal, ending)
         terminal.hand_over()
         try:
@@ -58,11 +60,22 @@ async def _play(options: Options, prompt: str | None, terminal: Terminal, *, pic
             await app.stop()  # also after a fault of ours: the log is not closed under a running reply
         ending.code = ending.code or app.return_code or 0
         ending.fault = app.fault
+        if app.refusal:
+            raise UsageError(app.refusal)
     finally:
         if opened.conversation is not None:
             ending.session_id = opened.conversation.status.session_id
             await opened.close(opened.conversation)
     return ending
+
+
+def _offered(options: Options) -> Offer | None:
+    """What the repository brings and nobody has decided on; what cannot be read is told with the notices."""
+    try:
+        found = offer(options.cwd)
+    except AgentcliError:
+        return None
+    return found if found is not None and found.said is None else None
 
 
 def _listen(app: ChatApp, terminal: Terminal, ending: Ending) -> None:

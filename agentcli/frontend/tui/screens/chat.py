@@ -26,6 +26,7 @@ from agentcli.frontend.tui.screens.asking import Asking
 from agentcli.frontend.tui.screens.confirm import Behind
 from agentcli.frontend.tui.screens.form import Form
 from agentcli.frontend.tui.screens.orders import BUSY, Orders
+from agentcli.frontend.tui.screens.paper import Paper
 from agentcli.frontend.tui.screens.pick import Picked, PickScreen
 from agentcli.frontend.tui.screens.rewinding import rewind
 from agentcli.frontend.tui.themes import Wardrobe
@@ -241,6 +242,10 @@ class ChatScreen(Screen[None]):
     async def fill_in(self, form: Form) -> dict[str, str] | None:
         """Let the user fill in a form; only for what was started."""
         return await app_of(self).push_screen_wait(form)
+
+    async def read(self, paper: Paper) -> str:
+        """Let the user read; only for what was started."""
+        return await app_of(self).push_screen_wait(paper)
 
     def wear(self, theme: str) -> bool:
         """Other colours; False where there is no such theme."""

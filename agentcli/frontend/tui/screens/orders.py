@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -11,10 +12,11 @@ from agentcli.frontend.tui.desk import Desk
 from agentcli.frontend.tui.keys import HELP
 from agentcli.frontend.tui.models import MODE, THEME, Models, mode_entries, theme_entries
 from agentcli.frontend.tui.screens.connecting import Connecting
+from agentcli.frontend.tui.screens.paper import Paper, Text
 from agentcli.frontend.tui.screens.pick import PickScreen
 from agentcli.frontend.tui.widgets.status import context_lines
 from agentcli.ledger.rule import PermissionMode
-from agentcli.runtime.command import SetTitle
+from agentcli.runtime.command import Command, Redo, SetTitle, Undo
 
 BUSY = "A reply runs; esc stops it first."
 
@@ -57,8 +59,16 @@ class Orders:
                 self._resume()
             case "rewind":
                 desk.action_rewind()
+            case "prompt":
+                desk.start(self._prompt(said))
+            case "undo":
+                self._start(self._done(Undo(said)))
+            case "redo":
+                self._start(self._done(Redo()))
+            case "why":
+                desk.start(self._why(said))
             case "title" if said:
-                self._start(self._entitle(said))
+                self._start(self._done(SetTitle(said)))
             case "title":
                 desk.say("/title TEXT gives the session a title.")
             case _:
@@ -111,8 +121,35 @@ class Orders:
         else:
             self._desk.say("There are no other sessions here.")
 
-    async def _entitle(self, title: str) -> str:
+    async def _done(self, command: Command) -> str:
         try:
-            return await self._desk.conversation.do(SetTitle(title))
+            return await self._desk.conversation.do(command)
         except AgentcliError as error:
             return str(error)
+
+    async def _prompt(self, text: str) -> None:
+        from agentcli.runtime.dry_run import request_text  # few look at it; all would wait for it at start
+
+        desk = self._desk
+        try:
+            body = await request_text(desk.conversation, text or None)
+        except AgentcliError as error:
+            desk.say(str(error))
+            return
+        title = f"The next request to {desk.conversation.status.model}, {len(body.encode()):,} bytes"
+        await desk.read(Paper(Text(title, body), desk.wardrobe.ink))
+
+    async def _why(self, call: str) -> None:
+        from agentcli.runtime.why import why
+
+        desk = self._desk
+        session = desk.conversation.status.session_id
+        if not session:
+            desk.say("No call was made yet.")
+            return
+        try:
+            found = await asyncio.to_thread(why, call, session)
+        except AgentcliError as error:
+            desk.say(str(error))
+            return
+        desk.bridge.feed.notice("\n".join([found.title, *found.lines(), f"call {found.call.id}"]))
