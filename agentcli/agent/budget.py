@@ -11,6 +11,7 @@ from agentcli.agent.journal import Journal
 from agentcli.ledger import event as ev
 from agentcli.ledger.message import Msg, Usage
 from agentcli.ledger.state import Question
+from agentcli.view.summary import spell_cost
 
 Price: TypeAlias = Callable[[str, Usage], float | None]
 """Name of a model, and tokens -> US dollars; None where no price is known. The first call may take its time."""
@@ -67,7 +68,7 @@ class Budget:
         if now.tokens is not None and tokens >= now.tokens:
             return f"This reply has taken {tokens:,} tokens; its budget is {now.tokens:,} (--max-tokens)."
         if now.cost is not None and cost >= now.cost:
-            return f"This reply has cost {_spell(cost)}; its budget is {_spell(now.cost)} (--max-cost)."
+            return f"This reply has cost {spell_cost(cost)}; its budget is {spell_cost(now.cost)} (--max-cost)."
         return ""
 
     def note(self, msg: Msg) -> str:
@@ -75,7 +76,7 @@ class Budget:
         why, more = self.used_up(msg), self._more(msg)
         if not why:
             return ""
-        parts = [f"{more.tokens:,} tokens" if more.tokens else "", _spell(more.cost) if more.cost else ""]
+        parts = [f"{more.tokens:,} tokens" if more.tokens else "", spell_cost(more.cost) if more.cost else ""]
         return f"{why} Allowed, it goes on to {' and '.join(filter(None, parts))}."
 
     async def answered(self, msg: Msg, questions: Iterable[Question | None], journal: Journal) -> None:
@@ -137,7 +138,3 @@ def _tokens(msg: Msg) -> int:
 def _greater(limit: float | None, given: float | None) -> Any:
     """A limit that is not set holds nobody up, whatever was given to an earlier one."""
     return None if limit is None else max(limit, given or 0)
-
-
-def _spell(cost: float) -> str:
-    return f"${cost:,.2f}" if cost >= 0.1 else f"${cost:.2g}"

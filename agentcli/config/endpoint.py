@@ -82,6 +82,7 @@ def resolve_model(
         replay_reasoning=endpoint.replay_reasoning,
         price_input=own.price_input,
         price_output=own.price_output,
+        price_cached=own.price_cached,
         key_from=endpoint.key.words,
         fallback=others,
     )

@@ -40,6 +40,8 @@ class Model(Part):
     price_input: float | None = Field(default=None, ge=0)
     """US dollars for a million tokens."""
     price_output: float | None = Field(default=None, ge=0)
+    price_cached: float | None = Field(default=None, ge=0)
+    """Of input that the provider had cached; else that costs as any input."""
 
 
 def words(given: object) -> object:

@@ -20,15 +20,25 @@ MILLION = 1_000_000
 
 def cost_of(spec: ModelSpec, usage: Usage) -> float | None:
     """US dollars for these tokens, as the provider lists them; None where no price is known."""
-    if spec.price_input is not None and spec.price_output is not None:
-        return (spec.price_input * usage.input_tokens + spec.price_output * usage.output_tokens) / MILLION
+    if (spec.price_input, spec.price_output) != (None, None):
+        return _own(spec, usage)
     address = _address(spec)
     return _listed(spec.wire_name, address, usage) if address else None
 
 
+def _own(spec: ModelSpec, usage: Usage) -> float | None:
+    """By the prices of the configuration; None where tokens were taken whose price it does not say."""
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    of_cached = spec.price_input if spec.price_cached is None else spec.price_cached
+    parts = ((spec.price_input, usage.input_tokens - cached), (of_cached, cached), (spec.price_output, usage.output_tokens))
+    known = [price * tokens for price, tokens in parts if price is not None]
+    missing = any(tokens for price, tokens in parts if price is None)
+    return None if missing else sum(known) / MILLION
+
+
 def has_price(spec: ModelSpec) -> bool:
     """Whether the price of a model is known."""
-    return cost_of(spec, Usage()) is not None
+    return cost_of(spec, Usage(input_tokens=1, output_tokens=1)) is not None
 
 
 def prices_of(spec: ModelSpec) -> Callable[[str, Usage], float | None]:

@@ -31,6 +31,8 @@ class ModelSpec:
     price_input: float | None = None
     """US dollars for a million tokens."""
     price_output: float | None = None
+    price_cached: float | None = None
+    """Of input that the provider had cached; None: as any input."""
     key_from: str = field(default="", compare=False)
     """Where the key was looked for, in words: a variable, a command, the keyring. Never the key."""
     fallback: Sequence[Callable[[], ModelSpec]] = field(default=(), compare=False, repr=False)

@@ -56,10 +56,16 @@ async def request_text(conversation: Conversation, prompt: str | None = None) ->
 
 async def wire_body(spec: ModelSpec, request: ModelRequest) -> str:
     """The JSON body of a request on the wire of this model; of one that speaks to no endpoint, on the wire that is chosen."""
+    from httpx2 import MockTransport, Request, Response
+
     taken: list[bytes] = []
-    model = WIRES[spec.api](replace(spec, api_key=NO_KEY, fallback=()))
+
+    def take(sent: Request) -> Response:
+        taken.append(sent.content)
+        return Response(418)
+
+    model = WIRES[spec.api](replace(spec, api_key=NO_KEY, fallback=()), transport=MockTransport(take))
     try:
-        await _answered_here(model, taken)
         async for _ in model.stream(request):
             pass
     except ModelError as error:
@@ -69,16 +75,3 @@ async def wire_body(spec: ModelSpec, request: ModelRequest) -> str:
     finally:
         await model.close()
     return taken[0].decode()
-
-
-async def _answered_here(model: OpenAIChatModel | OpenAIResponseModel, taken: list[bytes]) -> None:
-    """Put a transport into the model's client that keeps each request and sends none."""
-    from httpx2 import AsyncClient, MockTransport, Request, Response
-
-    def take(request: Request) -> Response:
-        taken.append(request.content)
-        return Response(418)
-
-    connection = model._connection  # pyright: ignore[reportPrivateUsage]
-    client = await connection._ready()  # pyright: ignore[reportPrivateUsage]
-    connection._client = client.copy(http_client=AsyncClient(transport=MockTransport(take)))  # pyright: ignore[reportPrivateUsage]

@@ -40,12 +40,24 @@ def call_target(name: str, text: str, root: str = "") -> str:
         case "Glob" | "Grep" if isinstance(arguments.get("pattern"), str):
             where = arguments.get("path")
             return _line(arguments["pattern"] + (f"  in {short_path(where, root)}" if isinstance(where, str) and where else ""))
+        case "Git" if isinstance(arguments.get("command"), str):
+            return _line(_git(arguments, root))
         case "Tasks" if isinstance(arguments.get("tasks"), list):
             return _tasks(arguments["tasks"])
         case "MultiEdit" if isinstance(arguments.get("edits"), list):
             return _line(f"{_path(arguments, root)}  {plural(len(arguments['edits']), 'edit')}")
         case _:
             return _line(_path(arguments, root) or _pairs(arguments))
+
+
+def _git(arguments: dict[str, Any], root: str) -> str:
+    """As it would be typed."""
+    paths = arguments.get("paths")
+    words = [arguments["command"], "--staged" if arguments.get("staged") is True else "", arguments.get("revision")]
+    words += (
+        [short_path(path, root) for path in cast("list[Any]", paths) if isinstance(path, str)] if isinstance(paths, list) else []
+    )
+    return " ".join(word for word in words if isinstance(word, str) and word)
 
 
 def _path(arguments: dict[str, Any], root: str) -> str:
@@ -161,6 +173,11 @@ def spell_tokens(tokens: int) -> str:
     if tokens < 100_000:
         return f"{tokens / 1000:.1f}k"
     return f"{tokens / 1000:.0f}k" if tokens < 1_000_000 else f"{tokens / 1_000_000:.1f}M"
+
+
+def spell_cost(dollars: float) -> str:
+    """`$0.0031`, `$0.12`, `$1,204.50`: two digits that say something."""
+    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.2g}"
 
 
 ERRORS: dict[str, tuple[str, str]] = {

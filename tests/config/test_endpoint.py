@@ -94,7 +94,9 @@ def test_a_wrong_address_of_the_environment_names_the_variable():
 
 
 def test_what_is_known_of_a_model_comes_with_it():
-    own = Model(name="m", context_size=9_000, max_output=500, reasoning_effort="low", price_input=1.5, price_output=6)
+    own = Model(
+        name="m", context_size=9_000, max_output=500, reasoning_effort="low", price_input=1.5, price_output=6, price_cached=0.1
+    )
     settings = Settings(providers={"p": Provider(base_url="http://h/v1", models=(own,), replay_reasoning=True)})
     assert resolve_model(settings, "p/m", None, {}) == ModelSpec(
         name="p/m",
@@ -106,6 +108,7 @@ def test_what_is_known_of_a_model_comes_with_it():
         replay_reasoning=True,
         price_input=1.5,
         price_output=6,
+        price_cached=0.1,
     )
 
 

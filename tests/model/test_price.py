@@ -25,6 +25,15 @@ def test_half_a_price_of_the_configuration_is_none():
     assert cost_of(ModelSpec(name="own", base_url="http://localhost:1/v1", price_input=2.0), TOKENS) is None
 
 
+def test_half_a_price_is_enough_for_tokens_of_that_half():
+    spec = ModelSpec(name="own", base_url="http://localhost:1/v1", price_input=2.0)
+    assert cost_of(spec, Usage(input_tokens=500_000)) == 1.0
+
+
+def test_cached_input_may_have_a_price_of_its_own():
+    assert cost_of(ModelSpec(name="own", price_input=2.0, price_output=10.0, price_cached=0.2), TOKENS) == 2.1
+
+
 def test_a_listed_model_costs_what_its_provider_lists_and_cached_tokens_less():
     spec = ModelSpec(name="gpt-5")
     whole = cost_of(spec, TOKENS.model_copy(update={"cached_tokens": 0}))

@@ -18,6 +18,7 @@ from agentcli.model.openai_wire.lesson import NO_DATA, NO_STREAM, STREAM, STREAM
 from agentcli.model.spec import ModelSpec
 
 if TYPE_CHECKING:
+    from httpx2 import AsyncBaseTransport
     from openai import AsyncOpenAI
 
 OLD_LIMIT, NEW_LIMIT = "max_tokens", "max_completion_tokens"
@@ -62,10 +63,18 @@ class OpenAIChatModel:
         spec: the model; a str is a model's name, with endpoint and key from the environment.
         silence: seconds without a byte after which the answer has failed.
         patience: seconds without a word of the answer, keep-alive comments left aside.
+        transport: what carries the requests, in the place of the network.
     """
 
-    def __init__(self, spec: ModelSpec | str, *, silence: float = SILENCE, patience: float = PATIENCE) -> None:
-        self._connection = Connection(spec, _sending, silence=silence, patience=patience)
+    def __init__(
+        self,
+        spec: ModelSpec | str,
+        *,
+        silence: float = SILENCE,
+        patience: float = PATIENCE,
+        transport: AsyncBaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(spec, _sending, silence=silence, patience=patience, transport=transport)
         self.card: ModelCard = self._connection.card
         self._lessons = Lessons(REFUSALS)
         wanted = self._connection.spec.replay_reasoning

@@ -16,7 +16,8 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentcli.errors import ModelError
+from agentcli.errors import ConfigError, ModelError
+from agentcli.model.address import base_address
 from agentcli.model.base import ModelCard, Piece
 from agentcli.model.openai_wire.failure import failure, of_answer, told
 from agentcli.model.openai_wire.fold import AnswerFold
@@ -25,6 +26,7 @@ from agentcli.model.openai_wire.reader import joined
 from agentcli.model.spec import ModelSpec
 
 if TYPE_CHECKING:
+    from httpx2 import AsyncBaseTransport
     from openai import AsyncOpenAI
 
 OPENAI = "https://api.openai.com/v1"
@@ -63,6 +65,7 @@ class Connection:
         sending: what sends a request, of a client of the SDK.
         silence: seconds without a byte after which the answer has failed.
         patience: seconds without a word of the answer, keep-alive comments left aside.
+        transport: what carries the requests, in the place of the network.
     """
 
     def __init__(
@@ -72,10 +75,11 @@ class Connection:
         *,
         silence: float = SILENCE,
         patience: float = PATIENCE,
+        transport: AsyncBaseTransport | None = None,
     ) -> None:
         self.spec = spec if isinstance(spec, ModelSpec) else ModelSpec(name=spec)
         own = self.spec.base_url
-        self.base_url = (own or os.environ.get("OPENAI_BASE_URL") or OPENAI).rstrip("/")
+        self.base_url = _base(own or os.environ.get("OPENAI_BASE_URL") or OPENAI)
         # A key of the environment belongs to the endpoint of the environment and goes to no other.
         self._shown = re.sub(r"//[^/@]*@", "//", self.base_url)  # a password in the address is not told or saved
         key = self.spec.api_key or (os.environ.get("OPENAI_API_KEY") if own is None else None)
@@ -84,6 +88,7 @@ class Connection:
         self.secrets = tuple(filter(None, [self.key, *of_headers]))
         """What is kept out of error texts."""
         self._sending, self._silence, self._patience = sending, silence, patience
+        self._transport = transport
         self._client: AsyncOpenAI | None = None
         self._loading = threading.Lock()
         self.card = ModelCard(
@@ -200,11 +205,12 @@ class Connection:
         with self._loading:
             if self._client is not None:
                 return self._client
-            from httpx2 import Timeout
+            from httpx2 import AsyncClient, Timeout
             from openai import AsyncOpenAI
 
             try:
                 client = AsyncOpenAI(
+                    http_client=AsyncClient(transport=self._transport) if self._transport is not None else None,
                     api_key=self.key or NO_KEY,
                     base_url=self.base_url,
                     max_retries=0,
@@ -263,6 +269,14 @@ class Connection:
         if any(isinstance(reason, ConnectionRefusedError) for reason in reasons):
             return failure("connection", detail, sentence=f"Nothing answers at {self._shown}; is the server running?")
         return failure("connection", detail, sentence=f"There is no connection to {self._shown}.")
+
+
+def _base(given: str) -> str:
+    """The address that requests are built on; what can be none is told with the first call."""
+    try:
+        return base_address(given)[0]
+    except ConfigError:
+        return given.rstrip("/")
 
 
 def _reasons(error: BaseException | None) -> Iterator[BaseException]:

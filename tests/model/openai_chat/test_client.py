@@ -214,3 +214,13 @@ async def test_cancelling_the_reader_closes_the_response():
         with pytest.raises(asyncio.CancelledError):
             await task
         await model.close()
+
+
+@pytest.mark.parametrize("end", ["", "/", "//", "/chat/completions", "/responses/"])
+async def test_an_address_is_taken_as_people_write_it(end: str):
+    async with FakeEndpoint([(200, STREAM, [HELLO])]) as endpoint:
+        model = OpenAIChatModel(ModelSpec(name="m", base_url=endpoint.url + end))
+        pieces = [piece async for piece in model.stream(REQUEST)]
+        await model.close()
+    assert TextPiece("hello") in pieces
+    assert endpoint.heads[0].startswith("POST /v1/chat/completions ")

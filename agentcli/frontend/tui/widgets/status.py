@@ -13,7 +13,7 @@ from agentcli.frontend.tui.transcript.ink import Ink, Row, clipped, row_width, s
 from agentcli.ledger.rule import PermissionMode
 from agentcli.runtime.conversation import ContextReport, Status
 from agentcli.view.clean import clean
-from agentcli.view.summary import spell_tokens
+from agentcli.view.summary import spell_cost, spell_tokens
 
 MODES = {
     PermissionMode.DEFAULT: "default",
@@ -136,7 +136,7 @@ def _tokens(figures: Figures) -> list[str]:
     if figures.input_tokens or figures.output_tokens:
         found.append(f"{spell_tokens(figures.input_tokens)} in  {spell_tokens(figures.output_tokens)} out")
     if figures.cost:
-        found.append(f"${figures.cost:.2f}" if figures.cost >= 0.01 else f"${figures.cost:.4f}")
+        found.append(spell_cost(figures.cost))
     return found
 
 
