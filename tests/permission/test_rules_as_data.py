@@ -6,6 +6,7 @@ from agentcli.ledger.rule import PermissionBehavior, PermissionContext, Permissi
 from agentcli.permission.rules import unknown_tools
 from agentcli.runtime.rules import list_rules
 from agentcli.runtime.rules import test_lines as answers_to
+from agentcli.session.uses import RuleUses
 from agentcli.tool.builtin import builtin_tools
 
 
@@ -81,12 +82,14 @@ def test_every_built_in_name_is_known(stage):
     assert [answer["behavior"] for answer in answers(stage, lines)] == ["ask", "ask", "ask", "allow", "allow", "ask", "ask"]
 
 
-def test_rules_are_listed_with_their_source(stage):
-    assert list_rules(stage.context(allow="Bash(make:*)", deny="Read(.env)")) == [
-        {"rule": "Bash(make:*)", "behavior": "allow", "source": "user"},
-        {"rule": "Read(.env)", "behavior": "deny", "source": "user"},
+def test_rules_are_listed_with_their_source(stage, tmp_path):
+    uses = RuleUses(tmp_path)
+    uses.note("deny", "Read(.env)", {"at": "now", "tool": "Read"})
+    assert list_rules(stage.context(allow="Bash(make:*)", deny="Read(.env)"), uses) == [
+        {"rule": "Bash(make:*)", "behavior": "allow", "source": "user", "last": None},
+        {"rule": "Read(.env)", "behavior": "deny", "source": "user", "last": {"at": "now", "tool": "Read"}},
     ]
-    assert list_rules(PermissionContext()) == []
+    assert list_rules(PermissionContext(), uses) == []
 
 
 def test_a_rule_for_a_tool_that_nobody_has_is_told_with_the_nearest_name():
